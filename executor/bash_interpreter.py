@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint, Receiver, Refused, UndoOutcome, announced
@@ -17,6 +16,7 @@ from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.interpreter import Interpreter, Owner
+from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
 from executor.notices import Notices, notice
 from executor.said import why_from
@@ -193,7 +193,7 @@ class BashInterpreter:
             self._disk.sync(self._checkpoint.take_unsynced(), lambda: None)
             self._checkpointed()
 
-    def take_unsynced(self) -> list[Path]:
+    def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call."""
         return self._checkpoint.take_unsynced()
 

@@ -27,6 +27,8 @@ from typing import Any, BinaryIO, Literal
 
 from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError
+from executor.kernel_sync import Synced
+from executor.line_file import LineFile
 from executor.notices import for_log, notice
 from executor.said import lost_from, lost_pair, name_from, shape_from, why_from
 from executor.values import Notice
@@ -118,7 +120,7 @@ class Checkpoint:
         self._thread_id = thread_id
         self._key = key
         self._versions = dict(versions)
-        self._unsynced: dict[Path, None] = {}
+        self._unsynced: dict[Synced, None] = {}
         if not self._folder.exists():
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._unsynced[folder] = None
@@ -129,7 +131,7 @@ class Checkpoint:
         """The sha256 of files that are here because of this process, until they are of no use."""
         self._receiver: Receiver | None = None
         """The last one, until it is committed."""
-        self._file: BinaryIO | None = None
+        self._file: LineFile | None = None
         self._prepared: tuple[Message, bytes] = {}, b""
         """What the next checkpoint will probably say, and its signed line."""
         self._line = b""
@@ -146,7 +148,7 @@ class Checkpoint:
             pass  # it is there, and will be told as lost
         return True
 
-    def take_unsynced(self) -> list[Path]:
+    def take_unsynced(self) -> list[Synced]:
         """What was written here since the last call, in the order in which it is to be synced."""
         written, self._unsynced = list(self._unsynced), {}
         return written
@@ -314,7 +316,7 @@ class Checkpoint:
     def _append(self, line: bytes) -> None:
         """One write per checkpoint; now and then the log is begun anew with its last two lines."""
         before, self._line = self._line, line
-        if self._file is not None and self._file.tell() > _LOG_LIMIT + 4 * len(line):
+        if self._file is not None and self._file.size > _LOG_LIMIT + 4 * len(line):
             self.close()
             replace_durably(self._log, before + line)
             self._unsynced[self._folder] = None
@@ -322,17 +324,9 @@ class Checkpoint:
         if self._file is None:
             if not self._log.exists():
                 self._unsynced[self._folder] = None
-            self._file = self._log.open("a+b")
-            if self._file.tell() and not self._ends_whole(self._file):
-                self._file.write(b"\n")  # a line that a kill cut off must not swallow the next one
-        self._file.write(line)
-        self._file.flush()
-        self._unsynced[self._log] = None
-
-    @staticmethod
-    def _ends_whole(log: BinaryIO) -> bool:
-        log.seek(-1, os.SEEK_END)
-        return log.read(1) == b"\n"
+            self._file = LineFile(self._log)
+        self._file.append(line)
+        self._unsynced[self._file] = None
 
     def _last(self) -> Message:
         """The last whole line: a host that died in the middle of one leaves the one before.

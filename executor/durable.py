@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Protocol
 
 from executor.event_loop import Loop
-from executor.kernel_sync import Ended, KernelSync
+from executor.kernel_sync import Ended, KernelSync, Synced
+from executor.line_file import LineFile
 
 _AT_ONCE = 8
 _SOON_S = 0.005
@@ -55,7 +56,7 @@ class Syncs(Protocol):
     def fd(self) -> int:
         """Becomes readable when one has ended."""
 
-    def begin(self, path: Path) -> None:
+    def begin(self, written: Synced) -> None:
         """Sync a file, or the names in a folder. One that is gone is no error."""
 
     def ended(self) -> Ended:
@@ -68,7 +69,7 @@ class Syncs(Protocol):
 class _Request:
     """Somebody waits for some files."""
 
-    def __init__(self, paths: Sequence[Path], then: Then) -> None:
+    def __init__(self, paths: Sequence[Synced], then: Then) -> None:
         self.first = list(dict.fromkeys(paths[:-1]))
         self.last = [path for path in paths[-1:] if path not in self.first]
         """Synced after all the others."""
@@ -91,15 +92,15 @@ class Disk:
         self._syncs = syncs
         self._requests: deque[_Request] = deque()
         """In their order; the first one is not over."""
-        self._under_way: dict[Path, list[_Request]] = {}
+        self._under_way: dict[Synced, list[_Request]] = {}
         """Who waits for each sync that has begun."""
-        self._next: dict[Path, list[_Request]] = {}
+        self._next: dict[Synced, list[_Request]] = {}
         """Who came later. What they wrote may have missed the sync that is under way: another one follows it."""
         self._later: list[_Request] = []
         """Those of the requests that begin with the next one."""
         loop.watch_read(self._syncs.fd, self._on_ended)
 
-    def sync(self, paths: Sequence[Path], then: Then) -> None:
+    def sync(self, paths: Sequence[Synced], then: Then) -> None:
         """Sync, the last path after the others, then call; at once when there is nothing to sync or to wait for.
 
         What was written to the paths until now is on the disk by then, and so is all that was asked for before. When
@@ -113,7 +114,7 @@ class Disk:
         self._start_later()
         self._start(request)
 
-    def sync_soon(self, paths: Sequence[Path], then: Then) -> None:
+    def sync_soon(self, paths: Sequence[Synced], then: Then) -> None:
         """Like `sync`, for what nobody waits for: begun together with the next request, or a moment later.
 
         Two files that are synced at once make the disk write its own lists once.
@@ -160,7 +161,7 @@ class Disk:
                 self._begin(path, [request])
         paths.clear()
 
-    def _begin(self, path: Path, waiting: list[_Request]) -> None:
+    def _begin(self, path: Synced, waiting: list[_Request]) -> None:
         self._under_way[path] = waiting
         self._syncs.begin(path)
 
@@ -195,13 +196,13 @@ class ThreadSync:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="disk")
-        self._ended: deque[tuple[Path, OSError | None]] = deque()
+        self._ended: deque[tuple[Synced, OSError | None]] = deque()
         self.fd, self._wake = os.pipe()
         os.set_blocking(self.fd, False)
 
-    def begin(self, path: Path) -> None:
+    def begin(self, written: Synced) -> None:
         """Sync a file, or the names in a folder. One that is gone is no error."""
-        self._pool.submit(self._sync, path)
+        self._pool.submit(self._sync, written)
 
     def ended(self) -> Ended:
         """Those that have ended since the last call, with the error of each."""
@@ -215,11 +216,12 @@ class ThreadSync:
         os.close(self.fd)
         os.close(self._wake)
 
-    def _sync(self, path: Path) -> None:
+    def _sync(self, written: Synced) -> None:
         error = None
         try:
-            sync_path(path)
+            # by its name: a descriptor may be closed by the loop at any moment
+            sync_path(written.path if isinstance(written, LineFile) else written)
         except OSError as raised:
             error = raised
-        self._ended.append((path, error))
+        self._ended.append((written, error))
         os.write(self._wake, b"\0")

@@ -32,6 +32,8 @@ from urllib.parse import quote, unquote
 
 from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError, to_json
+from executor.kernel_sync import Synced
+from executor.line_file import LineFile
 from executor.slices import SLICE, Portion, Work
 from executor.wire import content_name, integer, optional_text, text
 
@@ -292,48 +294,6 @@ def remove_tree(folder: Path) -> None:
         raise OSError(errno.ENOTEMPTY, "a folder could not be removed")
 
 
-class _Journal:
-    """Lines of bytes in a file that only grows."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self.closed = False
-        self.size = os.fstat(self._file).st_size
-        if self.size and os.pread(self._file, 1, self.size - 1) != b"\n":
-            self.append(b"\n")  # a torn last line must not swallow the next one
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """(offset, line) of each whole line."""
-        offset = 0
-        with self._path.open("rb") as file:
-            for line in file:
-                yield offset, line
-                offset += len(line)
-
-    def read(self, offset: int, length: int) -> bytes:
-        """Bytes of it."""
-        return os.pread(self._file, length, offset)
-
-    def append(self, line: bytes) -> tuple[int, int]:
-        """Add a line whole or not at all; returns its offset and length. Raises OSError when the disk has no room."""
-        offset, rest = self.size, memoryview(line)
-        try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-        except OSError:
-            os.ftruncate(self._file, offset)
-            raise
-        self.size = offset + len(line)
-        return offset, len(line)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if not self.closed:
-            self.closed = True
-            os.close(self._file)
-
-
 class ThreadHome:
     """What is kept of one thread."""
 
@@ -346,8 +306,9 @@ class ThreadHome:
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._unsynced = dict.fromkeys((folder.parent, folder))
-        self._journal_path = folder / "cells.jsonl"
-        self._journal = _Journal(self._journal_path)
+        self._journal = LineFile(folder / "cells.jsonl")
+        self._is_journal_written = False
+        """Since `take_unsynced` was last called."""
         self._shorten_at = _JOURNAL
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
@@ -396,7 +357,7 @@ class ThreadHome:
         """Write down that a cell begins; returns its number in the thread, from 1."""
         if self._journal.size > self._shorten_at:
             self._shorten()
-        self._append(to_json({"cell": cell_id}))
+        self._append(f'{{"cell":{to_json(cell_id)}}}')
         self._begin(cell_id)
         return len(self.cell_ids)
 
@@ -406,8 +367,8 @@ class ThreadHome:
         With `keeps`, what it left in the variables is about to be kept; with `notified`, the result says what of the
         cells before it was not.
         """
-        head = to_json({"cell": cell_id, "settles": keeps, "told": notified})
-        self._finished[cell_id] = self._append(f'{head[:-1]},"result":{result}}}')
+        said = f'"settles":{to_json(keeps)},"told":{to_json(notified)}'
+        self._finished[cell_id] = self._append(f'{{"cell":{to_json(cell_id)},{said},"result":{result}}}')
         self.unfinished.discard(cell_id)
         self._count_unsaved(cell_id, keeps=keeps, notified=notified)
 
@@ -437,7 +398,7 @@ class ThreadHome:
             self._note_settled(cell_id)
 
     def _note_settled(self, cell_id: str) -> None:
-        self._append(to_json({"settled": cell_id}))
+        self._append(f'{{"settled":{to_json(cell_id)}}}')
 
     def _drop_unsaved(self, cell_id: str) -> None:
         """The variables are kept as this cell left them."""
@@ -459,9 +420,9 @@ class ThreadHome:
         """
         last = max(self._finished.values(), default=None)
         lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._journal.lines()]
-        replace_durably(self._journal_path, b"".join(lines))
+        replace_durably(self._journal.path, b"".join(lines))
         self._journal.close()
-        self._journal = _Journal(self._journal_path)
+        self._journal = LineFile(self._journal.path)
         self._unsynced[self.folder] = None  # before the journal: a power cut must not bring the old one back
         for offset, line in self._journal.lines():
             if (cell_id := _finished_in(line)) is not None:
@@ -478,14 +439,14 @@ class ThreadHome:
 
     def _append(self, record: str) -> tuple[int, int]:
         place = self._journal.append(record.encode() + b"\n")
-        self._unsynced[self._journal_path] = None
+        self._is_journal_written = True
         return place
 
-    def take_unsynced(self) -> list[Path]:
+    def take_unsynced(self) -> list[Synced]:
         """What was written here since the last call, in the order in which it is to be synced: the journal last."""
-        written, self._unsynced = self._unsynced, {}
-        journal = [self._journal_path] if written.pop(self._journal_path, 0) is None else []
-        return [*written, *journal]
+        written: list[Synced] = [*self._unsynced, *([self._journal] if self._is_journal_written else [])]
+        self._unsynced, self._is_journal_written = {}, False
+        return written
 
     def _read_files(self) -> dict[str, KeptFile]:
         try:

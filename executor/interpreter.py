@@ -7,12 +7,12 @@ a cell needs one, keeps what a cell leaves in its variables, and restores it in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 
 from executor.cell import Cell
 from executor.checkpoints import UndoOutcome
 from executor.frames import Message
+from executor.kernel_sync import Synced
 from executor.notices import Notices
 from executor.session import Ending, Session
 from executor.values import Language, Notice
@@ -54,7 +54,7 @@ class Interpreter(Protocol):
     def forget(self) -> None:
         """Remove all that is kept of its variables."""
 
-    def take_unsynced(self) -> list[Path]:
+    def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call, in the order in which it is to be synced."""
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ system calls, an emulated kernel, its quota `aio-max-nr` in use) raises OSError 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import stat
 import struct
@@ -15,6 +16,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
+from executor.line_file import LineFile
 from executor.linux import check
 
 _NUMBERS = {"x86_64": (206, 207, 208, 209), "aarch64": (0, 1, 4, 2)}
@@ -27,7 +29,9 @@ _AT_ONCE = 64
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
-Ended = list[tuple[Path, OSError | None]]
+Synced = Path | LineFile
+"""What is to be synced: the content of a file, or the names in a folder."""
+Ended = list[tuple[Synced, OSError | None]]
 
 
 class KernelSync:
@@ -45,14 +49,15 @@ class KernelSync:
         self._call = ctypes.create_string_buffer(_CALL.size)
         self._calls = (ctypes.c_void_p * 1)(ctypes.addressof(self._call))
         self._events = ctypes.create_string_buffer(_EVENT.size * _AT_ONCE)
-        self._due: deque[Path] = deque()
-        self._under_way: dict[int, Path] = {}
-        """By open descriptor."""
+        self._due: deque[Synced] = deque()
+        self._under_way: dict[int, Synced] = {}
+        """By the number of the call."""
+        self._numbers = itertools.count()
         self._ended: Ended = []
 
-    def begin(self, path: Path) -> None:
+    def begin(self, written: Synced) -> None:
         """Let the kernel sync a file, or the names in a folder. One that is gone is no error."""
-        self._due.append(path)
+        self._due.append(written)
         self._fill()
 
     def ended(self) -> Ended:
@@ -62,9 +67,8 @@ class KernelSync:
         most = ctypes.c_long(_AT_ONCE)
         count = check(_libc.syscall(self._get, self._context, ctypes.c_long(0), most, self._events, None))
         for number in range(count):
-            descriptor, _, result, _ = _EVENT.unpack_from(self._events, number * _EVENT.size)
-            os.close(descriptor)
-            self._ended.append((self._under_way.pop(descriptor), _error(-result)))
+            call, _, result, _ = _EVENT.unpack_from(self._events, number * _EVENT.size)
+            self._ended.append((self._under_way.pop(call), _error(-result)))
         self._fill()
         found, self._ended = self._ended, []
         return found
@@ -76,23 +80,30 @@ class KernelSync:
 
     def _fill(self) -> None:
         while self._due and len(self._under_way) < _AT_ONCE:
-            path = self._due.popleft()
+            written = self._due.popleft()
             try:
-                self._start(path)
+                self._start(written)
             except OSError as error:
-                self._ended.append((path, None if isinstance(error, FileNotFoundError) else error))
+                self._ended.append((written, None if isinstance(error, FileNotFoundError) else error))
                 os.eventfd_write(self.fd, 1)
 
-    def _start(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    def _start(self, written: Synced) -> None:
+        """Hand a sync to the kernel, which holds the file by itself until it is over."""
+        if isinstance(written, LineFile) and not written.closed:
+            self._submit_sync(written, written.descriptor, _FDATASYNC)
+            return
+        descriptor = os.open(written.path if isinstance(written, LineFile) else written, os.O_RDONLY | os.O_CLOEXEC)
         try:
             kind = _FSYNC if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _FDATASYNC
-            _CALL.pack_into(self._call, 0, descriptor, 0, 0, kind, 0, descriptor, 0, 0, 0, 0, _TELL, self.fd)
-            check(_libc.syscall(self._submit, self._context, ctypes.c_long(1), self._calls))
-        except OSError:
+            self._submit_sync(written, descriptor, kind)
+        finally:
             os.close(descriptor)
-            raise
-        self._under_way[descriptor] = path
+
+    def _submit_sync(self, written: Synced, descriptor: int, kind: int) -> None:
+        number = next(self._numbers)
+        _CALL.pack_into(self._call, 0, number, 0, 0, kind, 0, descriptor, 0, 0, 0, 0, _TELL, self.fd)
+        check(_libc.syscall(self._submit, self._context, ctypes.c_long(1), self._calls))
+        self._under_way[number] = written
 
 
 def _error(code: int) -> OSError | None:

@@ -15,6 +15,7 @@ from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.home import ThreadHome
 from executor.interpreter import Owner
+from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
 from executor.notices import Notices, notice
 from executor.session import Ending, Listener, Session
@@ -192,7 +193,7 @@ class PythonInterpreter:
         else:
             self._checkpointed()
 
-    def take_unsynced(self) -> list[Path]:
+    def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call."""
         return self._checkpoint.take_unsynced()
 

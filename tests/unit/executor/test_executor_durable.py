@@ -12,10 +12,11 @@ import pytest
 from patience import eventually
 from services import missing
 
-from executor import durable
+from executor import durable, kernel_sync
 from executor.durable import Disk, ThreadSync, open_syncs, replace_durably
 from executor.event_loop import Loop
-from executor.kernel_sync import KernelSync
+from executor.kernel_sync import KernelSync, Synced
+from executor.line_file import LineFile
 
 
 class SlowDisk:
@@ -186,3 +187,90 @@ def test_nothing_stays_open_after_the_syncs(disk: Disk, tmp_path: Path) -> None:
         disk.sync([tmp_path / str(number), tmp_path], lambda: None)
     disk.close()
     assert len(os.listdir("/proc/self/fd")) < before
+
+
+class Noted(ThreadSync):
+    """Syncs of a test: it sees what has begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[Synced] = []
+
+    def begin(self, written: Synced) -> None:
+        self.begun.append(written)
+        super().begin(written)
+
+
+def test_what_is_synced_soon_begins_with_the_next_request_and_is_called_before_it(loop: Loop, tmp_path: Path) -> None:
+    syncs, called = Noted(), list[str]()
+    disk = Disk(loop, syncs)
+    disk.sync_soon([tmp_path / "soon"], lambda: called.append("soon"))
+    assert syncs.begun == []
+    disk.sync([tmp_path / "now"], lambda: called.append("now"))
+    assert syncs.begun == [tmp_path / "soon", tmp_path / "now"]
+    disk.close()
+    assert called == ["soon", "now"]
+
+
+def test_a_request_without_files_waits_for_what_is_synced_soon(loop: Loop, tmp_path: Path) -> None:
+    disk, called = Disk(loop, Noted()), list[str]()
+    disk.sync_soon([tmp_path], lambda: called.append("soon"))
+    disk.sync([], lambda: called.append("after"))
+    assert called == []
+    disk.close()
+    assert called == ["soon", "after"]
+
+
+def test_what_is_synced_soon_begins_by_itself_when_nobody_asks(loop: Loop, tmp_path: Path) -> None:
+    disk, called = Disk(loop, Noted()), list[str]()
+    disk.sync_soon([tmp_path], lambda: called.append("soon"))
+    while not called:
+        loop.run_once()
+    disk.close()
+
+
+def test_what_is_synced_soon_is_on_the_disk_when_all_is_finished(loop: Loop, tmp_path: Path) -> None:
+    syncs, called = Noted(), list[str]()
+    disk = Disk(loop, syncs)
+    disk.sync([tmp_path], lambda: disk.sync_soon([tmp_path / "soon"], lambda: called.append("soon")))
+    disk.finish()
+    assert called == ["soon"]
+    assert tmp_path / "soon" in syncs.begun
+    disk.close()
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What is opened to be synced."""
+    found: list[Path] = []
+    plain_open = os.open
+
+    def noting_open(path: Path, *more: int) -> int:
+        found.append(path)
+        return plain_open(path, *more)
+
+    monkeypatch.setattr(kernel_sync.os, "open", noting_open)
+    return found
+
+
+def test_a_file_that_stays_open_is_synced_as_it_is(disk: Disk, tmp_path: Path, opened: list[Path]) -> None:
+    file, called = LineFile(tmp_path / "lines"), list[str]()
+    file.append(b"a line\n")
+    opened.clear()
+    disk.sync([file], lambda: called.append("synced"))
+    disk.close()
+    file.close()
+    assert called == ["synced"]
+    assert opened == ([] if isinstance(disk._syncs, KernelSync) else [tmp_path / "lines"])
+
+
+def test_a_file_that_was_closed_meanwhile_is_synced_by_its_name(disk: Disk, tmp_path: Path, opened: list[Path]) -> None:
+    """Its descriptor may be that of another file by then."""
+    file = LineFile(tmp_path / "lines")
+    file.close()
+    other = LineFile(tmp_path / "other")
+    opened.clear()
+    disk.sync([file], lambda: None)
+    disk.close()
+    other.close()
+    assert opened == [tmp_path / "lines"]
