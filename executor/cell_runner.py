@@ -95,6 +95,8 @@ class CellRunner:
         """The taking of what it made, and the writing of its result."""
         self._waiting: list[Callable[[], None]] = []
         """What is called once the variables are kept."""
+        self._is_begin_looked_at = False
+        """Whether it is soon looked whether a cell runs for long."""
         self.python, self.bash = interpreters(self)
 
     @property
@@ -127,7 +129,8 @@ class CellRunner:
             if session.refused is not None:
                 session.refused.take()  # by what an earlier cell left running
             interpreter.begin(cell)
-            self._loop.call_later(_LONG_CELL_S, self._sync_begin)
+            if not self._is_begin_looked_at:
+                self._look_at_begin(_LONG_CELL_S)
 
     def stop(self, status: CellStatus) -> bool:
         """Interrupt the running cell, and kill its subprocess if it does not stop. False when none runs."""
@@ -241,9 +244,19 @@ class CellRunner:
         except OSError as error:  # raised now, it could go to a client whose request came meanwhile
             self._loop.call_later(0.0, partial(_raise, error))
 
+    def _look_at_begin(self, after_s: float) -> None:
+        self._is_begin_looked_at = True
+        self._loop.call_later(after_s, self._sync_begin)
+
     def _sync_begin(self) -> None:
         """A cell that runs for long has its begin on the disk: it is not run again after a power cut."""
-        if self.run is not None:
+        self._is_begin_looked_at = False
+        if self.run is None:
+            return
+        left_s = self.run.cell.started + _LONG_CELL_S - time.monotonic()
+        if left_s > 0:  # it is a later cell: short ones that follow each other share one timer
+            self._look_at_begin(left_s)
+        else:
             self._disk.sync(self._thread.take_unsynced(), lambda: None)
 
     def _time_out(self) -> None:

@@ -187,7 +187,7 @@ class Checkpoint:
         self._kept = useful
 
     def _body(self, receiver: Receiver, cell: str, *, also_of_others: bool) -> Message | None:
-        """What a new checkpoint says; None when it says nothing new. Raises ProtocolError for a part that is missing."""
+        """What a new checkpoint says; None when nothing is new. Raises ProtocolError for a part that is missing."""
         fresh, what = receiver.done, receiver.what
         parts = {key: fresh.get(key) or self._parts.get(key) for key in what.keys or ()}
         if any(part is None for part in parts.values()):

@@ -109,6 +109,7 @@ class Session:
         self._killed_for_memory = 0
         self._memory_events = group.open_events() if group is not None else None
         self._line: int | None = None
+        self._is_asked_where = False
         self._pipes = pipes = Pipes(loop, group)
         self._writer = Writer(loop, pipes.stdin)
         loop.watch_read(pipes.results, self._on_results)
@@ -218,13 +219,15 @@ class Session:
         `where` reads the answer a moment later.
         """
         self._pipes.read(self._pipes.trace, _DRAIN)
-        self._line = None
+        self._line, self._is_asked_where = None, True
         self._signal(signal.SIGUSR1)
 
     def where(self) -> int | None:
         """The line of the cell that ran when last asked, if the subprocess told."""
-        if self._pipes.trace in self._pipes.open and (
-            found := _FRAME_LINE.search(self._pipes.read(self._pipes.trace, _CHUNK) or b"")
+        if (
+            self._is_asked_where
+            and self._pipes.trace in self._pipes.open
+            and (found := _FRAME_LINE.search(self._pipes.read(self._pipes.trace, _CHUNK) or b""))
         ):
             self._line = int(found[1][:9])
         return self._line

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 from patience import eventually
 
-from executor import lifecycle, workspace
+from executor import cell_runner, lifecycle, workspace
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint, Receiver
 from executor.counters import Counters
@@ -23,6 +23,8 @@ from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.frames import Message
 from executor.home import Home, KeptFile
+from executor.kernel_sync import Synced
+from executor.line_file import LineFile
 from executor.notebook import Notebook
 from executor.notices import notice
 from executor.python_interpreter import PythonInterpreter
@@ -112,18 +114,18 @@ class HeldDisk(ThreadSync):
     def __init__(self) -> None:
         super().__init__()
         self.is_held = False
-        self._held: list[Path] = []
+        self._held: list[Synced] = []
 
-    def begin(self, path: Path) -> None:
+    def begin(self, written: Synced) -> None:
         if self.is_held:
-            self._held.append(path)
+            self._held.append(written)
         else:
-            super().begin(path)
+            super().begin(written)
 
     def go_on(self) -> None:
         self.is_held = False
-        for path in self._held:
-            self.begin(path)
+        for written in self._held:
+            self.begin(written)
 
 
 class Desk:
@@ -254,6 +256,20 @@ def test_others_are_served_while_a_large_file_of_a_cell_is_taken(desk: Desk) -> 
     desk.until(lambda: desk.asker.results)
     assert turns == [0]
     assert is_whole(desk.asker.results[0], content)
+
+
+def test_the_begin_of_a_long_cell_is_synced_also_right_after_a_short_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_runner, "_LONG_CELL_S", 0.3)
+    desk.begin("c1")
+    desk.end("c1")
+    desk.begin("c2")
+    desk.syncs.is_held = True
+    desk.until(lambda: any(isinstance(written, LineFile) for written in desk.syncs._held))
+    assert desk.notebook.running == "c2"
+    desk.syncs.go_on()
+    desk.end("c2")
 
 
 def test_a_cell_that_made_a_small_file_waits_for_no_other_thread(desk: Desk) -> None:
@@ -416,7 +432,7 @@ def test_what_is_printed_while_the_files_of_a_cell_are_taken_is_late(desk: Desk)
 def test_a_file_that_is_given_while_those_of_a_cell_are_taken_is_not_the_cells(desk: Desk, tmp_path: Path) -> None:
     content = ended_with_a_large_file(desk)
     with giving(desk, tmp_path, os.urandom(LARGE)) as placed:
-        desk.until(lambda: placed)
+        desk.until(lambda: placed and desk.asker.results)
     assert is_whole(desk.asker.results[0], content)
     assert {file.name: file.given for file in desk.notebook.thread.files.values()} == {
         "large.bin": None,
