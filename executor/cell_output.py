@@ -6,34 +6,37 @@ from executor.home import Home
 from executor.output_capture import Capture
 from executor.values import Artifact, Limits
 
-_STREAMS = ("stdout", "stderr")
-
 
 class CellOutput:
     """Captures that are open while a subprocess lives; what is printed between two cells belongs to the next one."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._limits: Limits | None = None
         self._captures: dict[str, Capture] = {}
+        """Of the streams that something was printed to: most cells print to one of them at most."""
 
     @property
     def is_open(self) -> bool:
         """Whether what is printed is kept."""
-        return bool(self._captures)
+        return self._limits is not None
 
     def open(self, limits: Limits) -> None:
         """Begin empty captures. What the ones before held is dropped."""
         self.drop()
-        limit, whole = limits.output_kb << 10, limits.output_file_mb << 20
-        self._captures = {stream: Capture(limit, self._home.temporary, whole) for stream in _STREAMS}
+        self._limits = limits
 
     def feed(self, stream: str, data: bytes) -> str:
         """Take bytes of a stream; returns the text of the lines that they completed."""
-        capture = self._captures.get(stream)
-        return capture.feed(data) if capture is not None else ""
+        if self._limits is None:
+            return ""
+        if (capture := self._captures.get(stream)) is None:
+            limit, whole = self._limits.output_kb << 10, self._limits.output_file_mb << 20
+            capture = self._captures[stream] = Capture(limit, self._home.temporary, whole)
+        return capture.feed(data)
 
     def take(self, stream: str) -> tuple[str, tuple[Artifact, ...]]:
-        """(the text to show, the file with the whole of it when it had to be shortened). Closes the stream."""
+        """(the text to show, the file with the whole of it when it had to be shortened). The stream begins anew."""
         capture = self._captures.pop(stream, None)
         if capture is None:
             return "", ()
@@ -45,8 +48,8 @@ class CellOutput:
         return shown, (Artifact(f"{stream}.txt", "text/plain", whole.size, whole.sha256, path),)
 
     def drop(self) -> None:
-        """Close all streams and forget what they held."""
+        """Keep nothing any more, and forget what the streams held."""
         for capture in self._captures.values():
             if (whole := capture.close()) is not None:
                 whole.path.unlink()
-        self._captures = {}
+        self._limits, self._captures = None, {}

@@ -41,7 +41,7 @@ from executor.inside.failing_variables import describe_variables_at
 from executor.inside.figures import discard_open_figures, missing_glyphs, save_open_figures
 from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.pickle_salvage import kind_of
-from executor.inside.streams import CellStream
+from executor.inside.streams import CellStream, threads_left
 from executor.inside.tracebacks import describe_error
 from executor.inside.variable_names import (
     describe_failure,
@@ -271,10 +271,11 @@ class Runner:
             self._stdout = self._open_stream(1)
         if self._stderr.closed:
             self._stderr = self._open_stream(2)
+        left = threads_left()
         for name, stream in (("stdout", self._stdout), ("stderr", self._stderr)):
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
-            stream.begin()
+            stream.begin(left)
         sys.modules["__main__"] = self._main
         signal.signal(signal.SIGINT, self._on_interrupt)
         faulthandler.register(signal.SIGUSR1, self._fds.trace, all_threads=False)

@@ -11,6 +11,16 @@ _current_thread, _main_thread, _enumerate = threading.current_thread, threading.
 _get_ident, _current_frames = threading.get_ident, sys._current_frames
 
 
+Threads = tuple[frozenset[threading.Thread], frozenset[int]]
+
+
+def threads_left() -> Threads:
+    """The threads besides the main one: (those that `threading` knows, the idents of the others)."""
+    known = _enumerate()
+    unnamed = frozenset(_current_frames()) - {thread.ident for thread in known}
+    return frozenset(known) - {_main_thread()}, unnamed
+
+
 class CellStream(TextIOWrapper):
     """Text to a descriptor. `late` is how many characters older threads wrote since `begin`."""
 
@@ -22,11 +32,9 @@ class CellStream(TextIOWrapper):
     """
     late: int = 0
 
-    def begin(self) -> None:
+    def begin(self, left: Threads) -> None:
         """A cell begins: threads that are there already are an earlier one's."""
-        known = _enumerate()
-        self.late, self.older = 0, frozenset(known) - {_main_thread()}
-        self.unnamed = frozenset(_current_frames()) - {thread.ident for thread in known}
+        self.late, (self.older, self.unnamed) = 0, left
 
     def write(self, text: str) -> int:
         """As usual."""

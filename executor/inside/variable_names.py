@@ -80,7 +80,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
         value = getattr(node, name, None)
         if isinstance(value, list):
             children += [each for each in value if isinstance(each, ast.AST)]
-        elif isinstance(value, ast.AST) and name != "ctx":
+        elif isinstance(value, ast.AST) and value._fields:  # an operator has none, and is of no interest
             children.append(value)
     return children
 
