@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 from turn_kit import ASKED, REPLIED, RESUMED
 
 from core.clean_room import WAITING, CleanRoomOrder
-from core.rows import ExportedRow, NewReport, Sent, Spent
+from core.rows import ExportedRow, NewReport, OutboxRow, Sent, Spent
 from core.schedules import RunOutcome, ScheduleOrder
 from core.store import Store
 from core.store.history import History
@@ -51,6 +51,7 @@ SAMPLES: Mapping[str, Any] = {
     "until": datetime.now(UTC),
     "order": ScheduleOrder(cron="0 9 * * 1", zone="UTC", language="en"),
     "owner": "U1",
+    "row": OutboxRow(f"{TURN}:card", THREAD.id, "chat.postMessage", {}, "sending", None, {}, datetime.now(UTC)),
     "run_id": 1,
     "secret": "sealed again",
     "expires_at": datetime.now(UTC),
@@ -104,6 +105,7 @@ SAMPLES: Mapping[str, Any] = {
     "files": [_FILE],
     "installed": Installed("E1", THREAD.team, "sealed", datetime.now(UTC)),
     "key": f"{TURN}:card",
+    "kind": "stop",
     "language": "en",
     "markdown": "# Report",
     "message": said("100.000002"),
