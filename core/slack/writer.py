@@ -156,7 +156,7 @@ class SlackWriter(Niceties):
         )
         if row.status == "sent":
             return Posted(row.ts or "", new=False)
-        if pressed and _is_on_its_way(row):
+        if pressed and self._is_of_another(row):
             return Posted("", new=False)
         waited = self._shares.settle(lease, thread)
         found = None if row.fresh else self._find(lease, thread, row)
@@ -181,7 +181,7 @@ class SlackWriter(Niceties):
         channel = self.direct_message(user)
         message = _new(_message(text, None, TEXT_POSTED), to_channel=False)
         row = self._outbox.outbox_begin(None, key, _POST, dict(message), thread_id=thread.id)
-        if _is_on_its_way(row):
+        if self._is_of_another(row):
             return None
         return self._begin(None, ThreadKey(thread.team, channel, row.ts or ""), row, message)
 
@@ -199,6 +199,14 @@ class SlackWriter(Niceties):
         message = _new(_message(text, None, TEXT_POSTED, known), to_channel=False)
         row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id)
         return self._begin(lease, ThreadKey(thread.team, channel, row.ts or ""), row, message)
+
+    def _is_of_another(self, row: OutboxRow) -> bool:
+        """Whether somebody else began this post and may still be at it. One that was given up is ours, and nobody's
+        who asks at this moment too.
+        """
+        if row.fresh or row.status != "sending":
+            return False
+        return datetime.now(UTC) - row.created_at < IN_FLIGHT or not self._outbox.outbox_take_up(row)
 
     def _begin(self, lease: Lease | None, begun: ThreadKey, row: OutboxRow, message: NewMessage) -> ThreadKey:
         """Post this row where no thread is; `begun` has the ts of one that was sent before."""
@@ -400,11 +408,6 @@ class SlackWriter(Niceties):
     def give_up_files(self, lease: Lease, row: OutboxRow) -> None:
         """Stop looking up these files: the thread was told that Slack does not show them."""
         self._outbox.outbox_dropped(lease, row.key)
-
-
-def _is_on_its_way(row: OutboxRow) -> bool:
-    """Whether somebody else began this post a moment ago."""
-    return not row.fresh and row.status == "sending" and datetime.now(UTC) - row.created_at < IN_FLIGHT
 
 
 def _message(text: str, blocks: list[dict[str, Any]] | None, limit: int, known: Collection[str] = ()) -> Message:

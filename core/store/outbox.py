@@ -100,6 +100,14 @@ class Outbox(Part):
             guard(db, lease)
 
     @writes
+    def outbox_take_up(self, row: OutboxRow) -> bool:
+        """Begin a row anew that was begun long ago and came to no end; True for one of those who ask at that moment."""
+        o = t.outbox.c
+        as_seen = (o.key == row.key, o.status == "sending", o.created_at == row.created_at)
+        with self._writing() as db:
+            return db.execute(update(t.outbox).where(*as_seen).values(created_at=now())).rowcount == 1
+
+    @writes
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
         """Store a row's progress (the ids of uploaded files, how far a lost post was looked for). Its status stays."""
         with self._guarded(lease) as db:

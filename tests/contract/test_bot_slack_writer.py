@@ -965,3 +965,33 @@ def test_a_pressed_post_that_is_tried_again_is_not_posted_by_another_press(
     assert press().new
     assert others == [Posted("", new=False)]
     assert [reply["text"] for reply in thread.replies()] == ["the report"]
+
+
+def test_a_pressed_post_that_a_dead_process_began_is_posted_by_one_of_two_presses(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LongAgo(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) - 2 * IN_FLIGHT
+
+    with monkeypatch.context() as then:
+        then.setattr(core.store.part, "datetime", LongAgo)
+        begun = {"text": "the report"}
+        thread.store.outbox_begin(None, "t1:shared", "chat.postMessage", begun, thread_id=thread.key.id)
+    others: list[Posted] = []
+    numbers = count()
+    real_post = core.slack.writer.post_message
+
+    def press() -> Posted:
+        return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
+
+    def post(*given: Any, **named: Any) -> Any:
+        if next(numbers) == 0:
+            others.append(press())
+        return real_post(*given, **named)
+
+    monkeypatch.setattr(core.slack.writer, "post_message", post)
+    assert press().new
+    assert others == [Posted("", new=False)]
+    assert [reply["text"] for reply in thread.replies()] == ["the report"]

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
 
 from core.errors import LeaseLost, outline
-from core.rows import ExportedBytes, ExportedRow, Sent
+from core.rows import ExportedBytes, ExportedRow, OutboxRow, Sent
 from core.schedules import ScheduleOrder
 from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
 from core.store import Recorded, Spent, Store
@@ -271,7 +271,7 @@ UNFENCED = {
     *("record_message", "note_thread", "delete_message", "change_message"),
     *("raise_fence", "take_thread", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
-    *("save_vote", "save_reason", "mark_example", "unmark_example"),
+    *("save_vote", "save_reason", "mark_example", "unmark_example", "outbox_take_up"),
     *("import_thread", "wake_key"),
     *("save_preferences", "forget_preferences", "pin_for", "unpin_for"),
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
@@ -511,6 +511,22 @@ def test_a_row_that_is_known_to_be_unsent_is_taken_up_like_a_new_one(store: Stor
     again = store.outbox_begin(lease, "t1:files", "files.completeUploadExternal", {"files": ["b.csv"]})
     assert (again.fresh, again.status, again.payload) == (True, "sending", {"files": ["b.csv"]})
     assert not store.outbox_begin(lease, "t1:files", "files.completeUploadExternal", {}).fresh
+
+
+def test_a_row_that_came_to_no_end_is_taken_up_by_one_of_several(store: Store) -> None:
+    store.record_message(message())
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(25):
+            key, begin = f"shared{number}", threading.Barrier(4, timeout=PATIENCE_S)
+            row = store.outbox_begin(None, key, "chat.postMessage", {}, thread_id=THREAD)
+
+            def take_up(_: int, row: OutboxRow = row, begin: threading.Barrier = begin) -> bool:
+                begin.wait()
+                return store.outbox_take_up(row)
+
+            assert sum(pool.map(take_up, range(4))) == 1
+            store.outbox_done(None, key, "1.2", {})
+            assert not store.outbox_take_up(row)
 
 
 def test_an_unsent_row_that_several_take_up_at_the_same_moment_is_fresh_for_one(store: Store) -> None:

@@ -210,6 +210,7 @@ OUTSIDE = {
     "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
     *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything
+    "outbox_take_up",  # the bot's, when somebody presses
     *("save_vote", "save_reason", "mark_example", "unmark_example"),  # the bot's, when somebody votes
     *("save_preferences", "forget_preferences"),  # the bot's, when somebody chooses, and a purge's
     *("pin_for", "unpin_for"),  # the bot's, when somebody pins a thread in the app's home
