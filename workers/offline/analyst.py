@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.steps import CellRan, ToolCall
+from core.values import Language
 from workers.agent import stages
 from workers.agent.intents import Report
 from workers.agent.parse import read_reply
@@ -41,20 +43,9 @@ class Move:
 class OfflineAnalyst:
     """A rule-based analyst that needs no network. It keeps nothing between calls."""
 
-    @property
-    def name(self) -> str:
-        """ "offline-analyst"."""
-        return "offline-analyst"
-
-    @property
-    def native_tools(self) -> bool:
-        """True: it calls tools natively."""
-        return True
-
-    @property
-    def sees(self) -> bool:
-        """False."""
-        return False
+    name = "offline-analyst"
+    native_tools = True
+    sees = False
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         """The next call of a tool, or a verdict as JSON when asked to check a report.
@@ -100,8 +91,7 @@ def next_move(thread: Thread) -> Move:
     if (move := _of_sources(thread)) or join is None:
         return move or _without_data(thread)
     if thread.unclear:
-        question = say("talk", "ask_measure", language, word=thread.unclear.word)
-        return Move(question, "ask_user", {"question": question, "options": list(thread.unclear.options[:5])})
+        return _ask(say("talk", "ask_measure", language, word=thread.unclear.word), thread.unclear.options)
     if not thread.ready or not thread.intents:
         return _prepare(thread, join)
     if last_told(thread.facts, "clean").get("rows_read") == 0:
@@ -112,7 +102,7 @@ def next_move(thread: Thread) -> Move:
         return _finish(say("talk", "welcome" if has("thanks", thread.text) else "help", language))
     for cell in questions_to_the_data(thread, join):
         if not attempts(cell.stage, thread.since):
-            return _run(cell, say("talk", "analyse", language, title=cell.title))
+            return _run(cell, language)
     found = tasks(thread, join)
     for task in found:
         failed = attempts(task.stage, thread.since)
@@ -120,9 +110,9 @@ def next_move(thread: Thread) -> Move:
             continue
         cell = analysis_cell(task)
         if not _tried(cell, failed):
-            return _run(cell, say("talk", "analyse", language, title=cell.title))
+            return _run(cell, language)
     if not done(TABLES, thread.since) and not attempts(TABLES, thread.since) and (saving := tables_cell(found)):
-        return _run(saving, say("talk", "analyse", language, title=saving.title))
+        return _run(saving, language)
     text, partial = report(thread, join)
     return _finish(text, "" if partial else say("talk", "done", language), partial=partial)
 
@@ -131,9 +121,9 @@ def _of_sources(thread: Thread) -> Move | None:
     """The first look at a data source, the question which one is meant, or the list of tables that is asked for."""
     join, language = thread.join, thread.language
     if isinstance(looking := source_cell(thread), Cell):
-        return _run(looking, say("talk", "analyse", language, title=looking.title))
+        return _run(looking, language)
     if looking:
-        return Move(looking, "ask_user", {"question": looking, "options": list(thread.sources[:5])})
+        return _ask(looking, thread.sources)
     if join and join.base.format == "source" and has("lists", thread.text):
         tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
         return _finish(say("talk", "tables", language, tables=tables, sources=thread.sources))
@@ -156,18 +146,13 @@ def _prepare(thread: Thread, join: Join) -> Move:
         failed = attempts(stage, thread.since)
         cell = compose(thread, join, fixes)
         if len(failed) >= MAX_ATTEMPTS or _tried(cell, failed):
-            return _unreadable(thread, failed)
+            again = any(failed[-1].code == before.code for turn in thread.turns[:-1] for before in turn.cells)
+            key = "no_load_again" if again else "no_load"
+            return _decline(say("frame", key, thread.language, error=error_of(failed[-1])))
         if failed:
-            return _run(cell, say("talk", "repair", thread.language, error=error_of(failed[-1])))
-        return _run(cell, say("talk", "lost" if lost and stage == "load" else stage, thread.language))
+            return _run(cell, thread.language, "repair", error=error_of(failed[-1]))
+        return _run(cell, thread.language, "lost" if lost and stage == "load" else stage)
     return _decline(say("frame", "no_load", thread.language, error=""))
-
-
-def _unreadable(thread: Thread, failed: list[CellRan]) -> Move:
-    """The end of a turn whose data cannot be loaded. It says so when the same code failed in an earlier turn."""
-    again = any(failed[-1].code == cell.code for turn in thread.turns[:-1] for cell in turn.cells)
-    key = "no_load_again" if again else "no_load"
-    return _decline(say("frame", key, thread.language, error=error_of(failed[-1])))
 
 
 def _without_data(thread: Thread) -> Move:
@@ -185,11 +170,15 @@ def _without_data(thread: Thread) -> Move:
         return _finish(say("talk", "help", language))
     if thread.current.questions:
         return _decline(say("talk", "no_file_report", language))
-    question = say("talk", "no_file", language, text=thread.text[:200])
-    return Move(question, "ask_user", {"question": question, "options": []})
+    return _ask(say("talk", "no_file", language, text=thread.text[:200]))
 
 
-def _run(cell: Cell, text: str) -> Move:
+def _ask(question: str, options: Sequence[str] = ()) -> Move:
+    return Move(question, "ask_user", {"question": question, "options": list(options[:5])})
+
+
+def _run(cell: Cell, language: Language, said: str = "analyse", **values: object) -> Move:
+    text = say("talk", said, language, title=cell.title, **values)
     return Move(text, "run_python", {"code": cell.code, "title": cell.title})
 
 
@@ -214,11 +203,7 @@ def verdict(turn: Turn) -> str:
     report = next((intent for intent in intents if isinstance(intent, Report)), None)
     ran = any(isinstance(step, CellRan) for step in turn.thread_steps)
     if report is None or not report.text.strip():
-        return _reply(False, "the report is empty")
+        return json.dumps({"is_final": False, "reason": "the report is empty"})
     if ran and not _NUMBER.search(report.text) and not report.partial:
-        return _reply(False, "the report gives no number although cells have run")
-    return _reply(True)
-
-
-def _reply(is_final: bool, reason: str = "") -> str:
-    return json.dumps({"is_final": is_final, "reason": reason} if reason else {"is_final": is_final})
+        return json.dumps({"is_final": False, "reason": "the report gives no number although cells have run"})
+    return json.dumps({"is_final": True})
