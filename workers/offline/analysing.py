@@ -224,7 +224,6 @@ _COMPOSERS: Mapping[str, Callable[[Task], tuple[str, Variables]]] = {
     "correlate": _correlate,
     "distribution": _distribution,
     "predict": _predict,
-    "predict_number": _predict,
     "forecast": _forecast,
     "total": lambda _: ("single_number", {}),
     "profile": _profile,

@@ -38,7 +38,7 @@ def section(task: Task) -> Section | None:
     kind, measured = task.kind, task.measured
     try:
         variables = {**_common(task, measured), **_VARIABLES[kind](task, facts)}
-        own = kind in ("distribution", "rows", "compare", "predict_number")  # of the column, not its total or mean
+        own = kind in ("distribution", "rows", "compare", "predict")  # of the column, not its total or mean
         made = environment(task.language, task.unit(task.intent.measure) if own else measured.unit, measured.rate)
         texts = sentences()[kind][task.language]
 
@@ -59,11 +59,11 @@ def section(task: Task) -> Section | None:
 
 
 def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Mapping[str, Any]) -> Iterator[str]:
-    """What was found, sentence by sentence. `told` has a value for the name of each sentence. If it is a list, the
+    """What was found, sentence by sentence. `told` has a value for the name of a sentence. If it is a list, the
     sentence is said once for each item (`one`). It is not said for None, False or nothing. For any other value it is
     said once."""
     for name, sentence in sentences_of.items():
-        told = variables["told"][name]
+        told = variables["told"].get(name)
         for one in told if isinstance(told, list) else [told] if told else []:
             yield flat(template(made, sentence).render(variables, one=one))
 
@@ -228,9 +228,11 @@ def _predict(task: Task, facts: Facts) -> dict[str, Any]:
     drivers = [driver for driver in facts.get("driver", []) if driver["importance"] > 0]
     clear = [driver for driver in drivers if driver.get("high_rate", 1) - driver.get("low_rate", 0) >= 0.03]
     boosted = bool(model) and model["model"] == "gradient boosting"  # takes blank cells as they are
+    number = not task.intent.target
     return {
         "m": facts["modelled"][-1],
-        "told": {"overall": True, "clear": clear[:5], "riskiest": model, "drivers": drivers[:5]},
+        "number": number,
+        "told": {"drivers": drivers[:5]} if number else {"overall": True, "clear": clear[:5], "riskiest": model},
         "model": model and {**model, "model": names[model["model"]]},
         "candidates": [{**told, "model": names[told["model"]]} for told in facts.get("candidate", [])],
         "gaps": [] if boosted else list(last_told(facts, "gaps").get("columns", {}).items()),
@@ -273,7 +275,6 @@ _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
     "correlate": _correlate,
     "distribution": _distribution,
     "predict": _predict,
-    "predict_number": _predict,
     "forecast": _forecast,
     "total": lambda _, facts: {"t": {"missing": 0, **facts["total"][-1]}},
     "profile": _profile,

@@ -52,8 +52,6 @@ class Task:
         kind = self.analysis.kind
         if kind == "trend" and self.analysis.by:
             return "trend_by"
-        if kind == "predict" and not self.intent.target:
-            return "predict_number"
         if kind == "compare" and self.join.kind(self.intent.measure) != "number":
             return "breakdown"
         return kind
