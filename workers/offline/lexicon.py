@@ -139,10 +139,16 @@ def greets_only(text: str) -> bool:
     return bool(spans) and not any(char.isalnum() for char in without(text, spans))
 
 
+def keys_said(group: str, text: str) -> dict[str, str]:
+    """The keys of the lexicon's group that a text names, each with the longest of its phrases as the text has it."""
+    said = {key: [text[span.start : span.end] for span in find(told, text)] for key, told in lexicon()[group].items()}
+    return {key: max(phrases, key=len) for key, phrases in said.items() if phrases}
+
+
 def first_of(group: str, text: str) -> str | None:
     """The key of the lexicon's group whose longest phrase is in the text; None when none is."""
-    hits = [(span.end - span.start, key) for key, phrases in lexicon()[group].items() for span in find(phrases, text)]
-    return max(hits)[1] if hits else None
+    said = keys_said(group, text)
+    return max(said, key=lambda key: (len(said[key]), key), default=None)
 
 
 def concepts_of(names: Iterable[str]) -> set[str]:

@@ -11,14 +11,12 @@ from workers.offline.intent.clauses import clauses
 from workers.offline.intent.following import followed, is_whole_question
 from workers.offline.intent.fresh import asked_anew
 from workers.offline.intent.hearing import Heard, Known, hear
-from workers.offline.intent.quantities import moves
 from workers.offline.intent.unplaced import UNDERSTOOD
-from workers.offline.lexicon import concepts_of, find, first_said, has, lexicon, stem, words
+from workers.offline.lexicon import find, has, keys_said
 from workers.offline.values import Intent, Join, Unclear, Unplaced
 
 MAX_ANALYSES = 8
 """Analyses of one answer."""
-_PER_ROW = re.compile(r"\bper\s+(\w+)", re.IGNORECASE)
 _NESTED = re.compile(r"\b(?:per|in each|for each|of each|within each)\b", re.IGNORECASE)
 
 
@@ -65,12 +63,7 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
     used = {intent.measure, intent.target, *(each.other for each in intent.analyses)}
     used |= {by.lstrip("~@") for each in intent.analyses for by in each.by} | {item.column for item in intent.filters}
     kinds = {each.kind for each in intent.analyses}
-    grouped = any(each.by for each in intent.analyses) or bool(kinds & {"trend", "forecast", "change"})
-    amiss = [phrase for key, phrase in _phrases("aggregates", heard.text) if key not in (intent.aggregate, "sum")]
-    amiss = amiss if heard.aggregate and not kinds & {"predict", "correlate", "distribution", "profile"} else []
-    amiss += [heard.counted] if intent.aggregate == "count" and heard.counted else []
-    amiss += ["each"] if find(["each"], heard.text) and not grouped else []
-    amiss += [*_misread(heard, intent), *beyond_rules(heard, intent, frame)]
+    amiss = beyond_rules(heard, intent, frame)
     foreign = heard.language not in UNDERSTOOD
     unknown = [word.text for word in intent.unplaced if foreign or not word.named]
     if amiss or (unknown and (intent.assumed or foreign)):
@@ -83,10 +76,10 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
     if heard.top and len(intent.analyses) > 1 and kinds == {"breakdown"} and _NESTED.search(heard.text):
         names += [by.lstrip("~@") for each in intent.analyses[1:] for by in each.by]
         intent = replace(intent, analyses=intent.analyses[:1])
-    if heard.top and not kinds & {"breakdown", "rows"} and not (grouped and "trend" in kinds and len(used) > 2):
+    if heard.top and not kinds & {"breakdown", "rows"} and not ("trend" in kinds and len(used) > 2):
         names.append(f"{heard.top}")
     if heard.frequency and not kinds & {"trend", "forecast", "change"}:
-        names += [phrase for _, phrase in _phrases("frequencies", heard.text)]
+        names += keys_said("frequencies", heard.text).values()
     whole = intent.aggregate in ("sum", "count") and not intent.target
     drawn = {
         "line": {"trend", "forecast"},
@@ -94,43 +87,10 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
         "bar": {"trend", "breakdown", "compare", "change"},
     }
     if heard.chart and not kinds & drawn[heard.chart]:
-        names += [phrase for _, phrase in _phrases("charts", heard.text)]
+        names += keys_said("charts", heard.text).values()
         if not (heard.groups or heard.measures or heard.filters or heard.frequency):  # nothing else is asked for
             intent = replace(intent, analyses=())
     return replace(intent, unplaced=tuple(dict.fromkeys([*intent.unplaced, *map(Unplaced, names)])))
-
-
-def _misread(heard: Heard, intent: Intent) -> list[str]:
-    """Words that make a question one that no rule answers: what the analyses show is something else."""
-    text, kinds = heard.text, {each.kind for each in intent.analyses}
-    found = [column.name for column in heard.unread]
-    if heard.aggregate not in (None, "count") and intent.measure is None and kinds <= {"breakdown", "trend", "total"}:
-        found += [phrase for key, phrase in _phrases("aggregates", text) if key == heard.aggregate]
-    if has("superlatives", text) and moves(text) and intent.aggregate in ("max", "min"):
-        found += ["increase" if has("rises", text) else "decrease"]
-    if kinds == {"total"} and intent.aggregate not in ("max", "min"):
-        found += first_said("superlatives", heard.plain)
-    if kinds == {"total"} and moves(text):
-        found += first_said("rises" if has("rises", text) else "falls", heard.plain)
-    if heard.shares and kinds and kinds <= {"total", "trend"} and not intent.target and intent.aggregate != "mean":
-        found += first_said("shares", text)
-    if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):
-        grouped = [word.stem for group in heard.groups for word in words(group)]
-        by_group = stem(per[1]) in grouped or concepts_of([stem(per[1])]) & concepts_of(grouped)
-        found += [per[0]] if find(lexicon()["row_names"], per[1]) and not by_group else []
-    removed = heard.refunds is not None or any(not item.keep for item in heard.filters) or has("reset", text)
-    if has("without", text) and not removed and not moves(text) and not any(word.demanded for word in heard.unplaced):
-        found += first_said("without", text)
-    return found
-
-
-def _phrases(group: str, text: str) -> list[tuple[str, str]]:
-    """The keys of a group of the lexicon that a text names, each with the longest of its words there."""
-    found = []
-    for key, phrases in lexicon()[group].items():
-        spans = [text[span.start : span.end] for span in find(phrases, text)]
-        found += [(str(key), max(spans, key=len))] if spans else []
-    return found
 
 
 def _insisting(heard: Heard) -> Heard:
