@@ -10,11 +10,10 @@ from core.phrases import UNSPACED
 from workers.offline import cells, dates
 from workers.offline import columns as cols
 from workers.offline.cells import Code
-from workers.offline.subject import BAND, ORDERED, plain, scope, selection, time_said, word
+from workers.offline.subject import BAND, ORDERED, plain, scope, selection, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.thread import done
 from workers.offline.values import Cell
-from workers.offline.wording import say
 
 MAX_FEATURES = 60
 MAX_CATEGORIES = 50
@@ -94,13 +93,13 @@ def _trend(task: Task) -> tuple[str, Variables]:
 def _change(task: Task) -> tuple[str, Variables]:
     """A named period against the one before; without a name, the last whole one."""
     named, frequency = task.intent.period, task.change_frequency
-    words = say("periods", frequency, task.language)
+    words = task.thread.say("periods", frequency)
     return "change", {
         "frequency": frequency,
         "period": words,
         "season": SEASONS[frequency],
         "asked": Code(f"lambda every: {dates.period_named(named, 'every')}") if named else None,
-        "asked_for": time_said(task.thread, named) if named else word(task.thread, "last_whole", period=words),
+        "asked_for": time_said(task.thread, named) if named else task.thread.say("words", "last_whole", period=words),
         "splits": task.analysis.by,
         "change_format": "{:+,.0f}" if task.measured.additive else "{:+,.2f}",
     }
@@ -115,7 +114,7 @@ def _breakdown(task: Task) -> tuple[str, Variables]:
         "banded": by.startswith(BAND),
         "tested": task.intent.tested,
         "whole_years": by == "@year" and years,
-        "days": say("words", "days", task.language).split() if by == "@weekday" else [],
+        "days": task.thread.say("words", "days").split() if by == "@weekday" else [],
         "most": 8 if task.intent.chart == "pie" else 12,
     }
 
@@ -188,7 +187,7 @@ def _predict(task: Task) -> tuple[str, Variables]:
         "numbers": numbers,
         "categories": categories,
         "unit": f" ({sign})" if sign else "",
-        "band": say("words", "band", task.language),
+        "band": task.thread.say("words", "band"),
     }
 
 
@@ -210,7 +209,7 @@ def _profile(task: Task) -> tuple[str, Variables]:
         "categories": categories[:12],
         "shown": shown,
         "counted": measure is None,
-        "shown_title": word(task.thread, "distribution_of", name=task.name(shown or "")),
+        "shown_title": task.thread.say("words", "distribution_of", name=task.name(shown or "")),
     }
 
 

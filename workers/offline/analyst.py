@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.steps import CellRan, ToolCall
-from core.values import Language
 from workers.agent import stages
 from workers.agent.intents import Report
 from workers.agent.parse import read_reply
@@ -25,7 +24,6 @@ from workers.offline.sources import SURVEY, source_cell
 from workers.offline.tasks import questions_to_the_data, tasks
 from workers.offline.thread import Thread, attempts, done, lost_session, understand_thread
 from workers.offline.values import Cell, Join
-from workers.offline.wording import say
 
 MAX_ATTEMPTS = 6
 """Failures of one stage after which it is left out, or the turn ends when nothing works without it."""
@@ -64,7 +62,7 @@ class OfflineAnalyst:
         thread = understand_thread(read(request.turn), sources, request.turn.language)
         move = _staged_move(request.turn, thread) or next_move(thread)
         calls = sum(turn.calls for turn in thread.turns)
-        text = move.text if calls else say("talk", "first", thread.language) + move.text
+        text = move.text if calls else thread.say("talk", "first") + move.text
         on_delta(text)
         arguments = json.dumps(move.arguments, ensure_ascii=False)
         call = ToolCall(id=f"call-{calls + 1}", name=move.tool, arguments=arguments)
@@ -77,32 +75,31 @@ def _staged_move(turn: Turn, thread: Thread) -> Move | None:
         return None
     plan = stages.plan_of(turn.steps)
     if plan is None:
-        answer = say("talk", "stage_answer", thread.language, question=one_line(thread.text, 100))
-        return _finish(f"{say('talk', 'stage_data', thread.language)}\n{answer}")
+        answer = thread.say("talk", "stage_answer", question=one_line(thread.text, 100))
+        return _finish(f"{thread.say('talk', 'stage_data')}\n{answer}")
     if len(stages.results(turn.steps)) >= len(plan) - 1 or not thread.ready:
         return None
-    return _finish(say("talk", "prepared", thread.language, names=[table.path for table in thread.join.tables]))
+    return _finish(thread.say("talk", "prepared", names=[table.path for table in thread.join.tables]))
 
 
 def next_move(thread: Thread) -> Move:
     """What the analyst does next in this thread."""
-    language = thread.language
     join = thread.join
     if (move := _of_sources(thread)) or join is None:
         return move or _without_data(thread)
     if thread.unclear:
-        return _ask(say("talk", "ask_measure", language, word=thread.unclear.word), thread.unclear.options)
+        return _ask(thread.say("talk", "ask_measure", word=thread.unclear.word), thread.unclear.options)
     if not thread.ready or not thread.intents:
         return _prepare(thread, join)
     if last_told(thread.facts, "clean").get("rows_read") == 0:
-        return _decline(say("frame", "no_rows", language, names=[table.path for table in join.tables]))
+        return _decline(thread.say("frame", "no_rows", names=[table.path for table in join.tables]))
     if odd := last_told(thread.facts, "odd_header"):
-        return _decline(say("frame", "odd_header", language, why=odd["why"]))
+        return _decline(thread.say("frame", "odd_header", why=odd["why"]))
     if greets_only(thread.text):
-        return _finish(say("talk", "welcome" if has("thanks", thread.text) else "help", language))
+        return _finish(thread.say("talk", "welcome" if has("thanks", thread.text) else "help"))
     for cell in questions_to_the_data(thread, join):
         if not attempts(cell.stage, thread.since):
-            return _run(cell, language)
+            return _run(thread, cell)
     found = tasks(thread, join)
     for task in found:
         failed = attempts(task.stage, thread.since)
@@ -110,23 +107,23 @@ def next_move(thread: Thread) -> Move:
             continue
         cell = analysis_cell(task)
         if not _tried(cell, failed):
-            return _run(cell, language)
+            return _run(thread, cell)
     if not done(TABLES, thread.since) and not attempts(TABLES, thread.since) and (saving := tables_cell(found)):
-        return _run(saving, language)
+        return _run(thread, saving)
     text, partial = report(thread, join)
-    return _finish(text, "" if partial else say("talk", "done", language), partial=partial)
+    return _finish(text, "" if partial else thread.say("talk", "done"), partial=partial)
 
 
 def _of_sources(thread: Thread) -> Move | None:
     """The first look at a data source, the question which one is meant, or the list of tables that is asked for."""
-    join, language = thread.join, thread.language
+    join = thread.join
     if isinstance(looking := source_cell(thread), Cell):
-        return _run(looking, language)
+        return _run(thread, looking)
     if looking:
         return _ask(looking, thread.sources)
     if join and join.base.format == "source" and has("lists", thread.text):
         tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
-        return _finish(say("talk", "tables", language, tables=tables, sources=thread.sources))
+        return _finish(thread.say("talk", "tables", tables=tables, sources=thread.sources))
     return None
 
 
@@ -148,37 +145,36 @@ def _prepare(thread: Thread, join: Join) -> Move:
         if len(failed) >= MAX_ATTEMPTS or _tried(cell, failed):
             again = any(failed[-1].code == before.code for turn in thread.turns[:-1] for before in turn.cells)
             key = "no_load_again" if again else "no_load"
-            return _decline(say("frame", key, thread.language, error=error_of(failed[-1])))
+            return _decline(thread.say("frame", key, error=error_of(failed[-1])))
         if failed:
-            return _run(cell, thread.language, "repair", error=error_of(failed[-1]))
-        return _run(cell, thread.language, "lost" if lost and stage == "load" else stage)
-    return _decline(say("frame", "no_load", thread.language, error=""))
+            return _run(thread, cell, "repair", error=error_of(failed[-1]))
+        return _run(thread, cell, "lost" if lost and stage == "load" else stage)
+    return _decline(thread.say("frame", "no_load", error=""))
 
 
 def _without_data(thread: Thread) -> Move:
     """There is no table: greet, explain what can be read, or ask for a file."""
-    language = thread.language
     if failed := attempts(SURVEY, thread.since):
-        return _decline(say("frame", "no_load", language, error=error_of(failed[-1])))
+        return _decline(thread.say("frame", "no_load", error=error_of(failed[-1])))
     problems = [problem for turn in thread.turns for problem in turn.problems]
     documents = [name for turn in thread.turns for name in turn.documents]
     if problems or documents:
-        parts = [say("talk", "problems", language, problems=problems)] if problems else []
-        parts.append(say("talk", "document" if documents else "no_file_report", language, names=documents))
+        parts = [thread.say("talk", "problems", problems=problems)] if problems else []
+        parts.append(thread.say("talk", "document" if documents else "no_file_report", names=documents))
         return _decline("\n\n".join(parts))
     if not thread.text or (has("greetings", thread.text) and len(thread.text) < 40):
-        return _finish(say("talk", "help", language))
+        return _finish(thread.say("talk", "help"))
     if thread.current.questions:
-        return _decline(say("talk", "no_file_report", language))
-    return _ask(say("talk", "no_file", language, text=thread.text[:200]))
+        return _decline(thread.say("talk", "no_file_report"))
+    return _ask(thread.say("talk", "no_file", text=thread.text[:200]))
 
 
 def _ask(question: str, options: Sequence[str] = ()) -> Move:
     return Move(question, "ask_user", {"question": question, "options": list(options[:5])})
 
 
-def _run(cell: Cell, language: Language, said: str = "analyse", **values: object) -> Move:
-    text = say("talk", said, language, title=cell.title, **values)
+def _run(thread: Thread, cell: Cell, said: str = "analyse", **values: object) -> Move:
+    text = thread.say("talk", said, title=cell.title, **values)
     return Move(text, "run_python", {"code": cell.code, "title": cell.title})
 
 

@@ -14,7 +14,6 @@ from workers.offline.subject import pretty, spacing
 from workers.offline.tasks import emptied_by, missing_names
 from workers.offline.thread import Thread, done, names_looked_up
 from workers.offline.values import Intent, Join
-from workers.offline.wording import say
 
 _MANY_UNREAD = 0.02
 """If more than this share of a column's cells cannot be read, the report says so before the answer."""
@@ -75,7 +74,7 @@ def left_out(thread: Thread) -> list[str]:
 
 
 def _prepared(thread: Thread, key: str, **variables: object) -> str:
-    return say("preparation", key, thread.language, thread.currency, **variables)
+    return thread.say("preparation", key, thread.currency, **variables)
 
 
 def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
@@ -84,13 +83,13 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     facts = facts_of(thread.since)
     files = len({table.path for table in join.tables})
     # these figures were told when the data was cleaned: a filter of the question does not change them
-    where = say("preparation", "where", thread.language, files=files) if intent.filters else ""
+    where = thread.say("preparation", "where", files=files) if intent.filters else ""
     refunds = last_told(thread.facts, "refunds")
     column = join.column(intent.measure)
     netted = refunds and not refunds.get("on_orders")
     if netted and column and column == cols.default_measure(join.columns):
         sign = thread.currency if cols.is_money(column) else ""
-        said = say("preparation", "refunds", thread.language, sign, r=refunds, left_out=intent.no_refunds, where=where)
+        said = thread.say("preparation", "refunds", sign, r=refunds, left_out=intent.no_refunds, where=where)
         lines.append(said)
     for converted in _last_by(facts.get("converted", ()), "column"):
         if converted.get("unreadable"):
@@ -105,7 +104,7 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     if join.unused and done("load", thread.since):
         lines.append(_prepared(thread, "unused", names=[table.name for table in join.unused]))
     if intent.target or any(analysis.kind in ("predict", "correlate", "compare") for analysis in intent.analyses):
-        lines.append(say("frame", "no_cause", thread.language))
+        lines.append(thread.say("frame", "no_cause"))
     return lines
 
 
@@ -119,20 +118,19 @@ MAX_VALUES = 8
 
 def unanswered(thread: Thread, join: Join, intent: Intent) -> str:
     """Why a part of the question has no answer, or another answer than asked for. Empty when it has its answer."""
-    language = thread.language
     if missing := missing_names(thread, intent):
         there = _values_there_are(thread, join, intent)
-        return say("frame", "missing", language, names=[word.text for word in missing], columns=there)
+        return thread.say("frame", "missing", names=[word.text for word in missing], columns=there)
     if step := emptied_by(thread, intent):
-        column = pretty(str(step.get("column")), language)
+        column = pretty(str(step.get("column")), thread.language)
         low, high = _as_number(step.get("low")), _as_number(step.get("high"))
-        return say("frame", "emptied", language, s=step, column=column, low=low, high=high)
+        return thread.say("frame", "emptied", s=step, column=column, low=low, high=high)
     if finer := finer_than_the_dates(thread, intent):
-        wanted, known = (say("periods", each, language) for each in finer)
-        return say("frame", "finer", language, wanted=wanted, known=known, date=intent.date)
+        wanted, known = (thread.say("periods", each) for each in finer)
+        return thread.say("frame", "finer", wanted=wanted, known=known, date=intent.date)
     if intent.lacks or intent.beyond:
         key = f"lacks_{intent.lacks}" if intent.lacks else "beyond"
-        return say("frame", key, language, alone=bool(intent.analyses))
+        return thread.say("frame", key, alone=bool(intent.analyses))
     return ""
 
 
@@ -182,4 +180,4 @@ def not_understood(thread: Thread, join: Join, *, computed: bool) -> list[str]:
     numbers = [pretty(column.name, thread.language) for column in join.columns if column.kind == "number"][:MAX_VALUES]
     shown = [] if computed else numbers
     told = list(dict.fromkeys(words))
-    return [say("frame", "not_understood", thread.language, words=told, numbers=shown, computed=computed)]
+    return [thread.say("frame", "not_understood", words=told, numbers=shown, computed=computed)]

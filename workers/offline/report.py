@@ -15,7 +15,7 @@ from workers.offline.subject import leaves_out_refunded, scope
 from workers.offline.tasks import Task, tasks
 from workers.offline.thread import Thread, attempts, done
 from workers.offline.values import Intent, Join
-from workers.offline.wording import say, sentences
+from workers.offline.wording import sentences
 
 _SPREAD = ("rows", "compare", "correlate", "predict", "distribution")
 """Analyses of single values. They do not put a measure together, so a report does not say how."""
@@ -23,7 +23,6 @@ _SPREAD = ("rows", "compare", "correlate", "predict", "distribution")
 
 def report(thread: Thread, join: Join) -> tuple[str, bool]:
     """The report of a turn whose cells have run, and whether it leaves a part of the question without an answer."""
-    language = thread.language
     found = [(task, section(task)) for task in tasks(thread, join)]
     found.sort(key=lambda item: item[0].analysis.kind == "predict")  # what is seen comes before what is modelled
     sections = [part for _, part in found if part]
@@ -37,7 +36,7 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
     if any(intent.saved for intent in thread.intents):
         kept = done(TABLES, thread.since)
         file = f"tables-{thread.number}.xlsx"
-        answers.insert(0, say("frame", "saved" if kept else "not_saved", language, file=file))
+        answers.insert(0, thread.say("frame", "saved" if kept else "not_saved", file=file))
         partial |= not kept
     answers += left_out(thread)
     method = [*preparation(thread), *(part.method for part in sections if part.method)]
@@ -49,10 +48,10 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
     parts = [
         "\n\n".join(answers),
         _assumed(thread, found),
-        _block(say("frame", "findings", language), [line for part in sections for line in part.findings]),
+        _block(thread.say("frame", "findings"), [line for part in sections for line in part.findings]),
         "\n\n".join(part.table for part in sections if part.table),
-        _block(say("frame", "method", language), method),
-        _block(say("frame", "limits", language), limits),
+        _block(thread.say("frame", "method"), method),
+        _block(thread.say("frame", "limits"), limits),
     ]
     return "\n\n".join(part for part in parts if part), partial
 
@@ -60,7 +59,7 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
 def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]:
     """The answers to one of several parts, under its own words."""
     several = len({part.text for part in thread.intents}) > 1
-    quoted = say("words", "quoted", thread.language, text=" ".join(intent.text.split())[:200])
+    quoted = thread.say("words", "quoted", text=" ".join(intent.text.split())[:200])
     return [quoted, *answers] if several and answers else list(answers)
 
 
@@ -73,39 +72,37 @@ def _failure(task: Task) -> str:
     failed = attempts(task.stage, task.thread.since)
     title = failed[-1].title if failed else task.stage
     error = error_of(failed[-1])[:120] if failed else "–"
-    return say("frame", "failed", task.language, title=title, error=error)
+    return task.thread.say("frame", "failed", title=title, error=error)
 
 
 def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> str:
     """What the question left open and how it was read."""
-    language = thread.language
     answered = [intent for intent in thread.intents if any(task.intent is intent for task, _ in found)]
     parts = dict.fromkeys(part for intent in answered for part in _assumptions(thread, intent))
-    told = [say("frame", "assumed", language, parts=list(parts))] if parts else []
+    told = [thread.say("frame", "assumed", parts=list(parts))] if parts else []
     if thread.number > 1 and answered and not done("load", thread.since):
-        told.append(say("frame", "session", language))
-    return joined(told, language)
+        told.append(thread.say("frame", "session"))
+    return joined(told, thread.language)
 
 
 def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     """The measure, the date and the rows that one part of the question was taken to mean."""
-    language = thread.language
     kinds = {analysis.kind for analysis in intent.analyses}
     rows, kept = scope(thread, intent), any(item.keep for item in intent.filters)
-    scoped = [say("frame", "scope", language, scope=rows) if kept else rows] if rows else []
+    scoped = [thread.say("frame", "scope", scope=rows) if kept else rows] if rows else []
     if kinds == {"profile"}:
         return scoped
     parts = []
     if intent.widened:
         before = scope(thread, replace(intent, filters=intent.widened))
-        parts.append(say("frame", "widened", language, scope=before))
+        parts.append(thread.say("frame", "widened", scope=before))
     whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
     if intent.measure and not intent.target and not whole:
-        how = sentences()["frame"][language]["aggregates"][intent.aggregate]
+        how = sentences()["frame"][thread.language]["aggregates"][intent.aggregate]
         key = "counted" if intent.aggregate == "count" else "measure_only" if kinds & set(_SPREAD) else "measure"
-        parts.append(say("frame", key, language, column=intent.measure, aggregate=how))
+        parts.append(thread.say("frame", key, column=intent.measure, aggregate=how))
     if intent.date and kinds & {"trend", "forecast", "change"}:
-        parts.append(say("frame", "date", language, column=intent.date))
+        parts.append(thread.say("frame", "date", column=intent.date))
     if thread.join and leaves_out_refunded(thread, thread.join, intent) and not intent.no_refunds:
-        parts.append(say("frame", "refunded", language, r=last_told(thread.facts, "refunds")))
+        parts.append(thread.say("frame", "refunded", r=last_told(thread.facts, "refunds")))
     return parts + scoped

@@ -16,7 +16,7 @@ from workers.offline.reading import facts_of, last_told
 from workers.offline.subject import BAND, ORDERED, Subject, pretty, scope, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.values import Facts
-from workers.offline.wording import environment, flat, percent, say, sentences, template
+from workers.offline.wording import environment, flat, percent, sentences, template
 
 _FEW_ROWS = 10
 
@@ -72,7 +72,7 @@ def _moved(task: Task, facts: Facts) -> str:
     """The remark on means that depend on one value, with the medians; empty if none does."""
     moved, medians = facts.get("moved", [])[:3], facts.get("median", [])[:8]
     sign = task.unit(task.intent.measure)
-    return say("frame", "moved", task.language, sign, moved=moved, medians=medians) if moved else ""
+    return task.thread.say("frame", "moved", sign, moved=moved, medians=medians) if moved else ""
 
 
 def _common(task: Task, measured: Subject) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
     if not task.measured.rate:
         return percent(year["change"], task.language, "+.1f")
     points = written(f"{(year['value'] - year['before']) * 100:+.1f}", task.language)
-    return say("words", "points", task.language, n=points)
+    return task.thread.say("words", "points", n=points)
 
 
 def _rows(task: Task, facts: Facts) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _change(task: Task, facts: Facts) -> dict[str, Any]:
             "alone": alone,
             "by_group": list(parts.items()),
         },
-        "period": say("periods", task.change_frequency, task.language),
+        "period": task.thread.say("periods", task.change_frequency),
         "outside": last_told(facts, "no_change"),
         "parts": parts,
         "steps": steps,

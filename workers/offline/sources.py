@@ -7,7 +7,6 @@ from workers.offline.lexicon import find, greets_only
 from workers.offline.reading import facts_of
 from workers.offline.thread import Thread, attempts
 from workers.offline.values import Cell
-from workers.offline.wording import say
 
 SURVEY = "survey"
 """The stage that looks at a source."""
@@ -20,7 +19,7 @@ def source_cell(thread: Thread) -> Cell | str:
     if not named and (thread.join or greets_only(thread.text)):
         return ""
     if not named and len(thread.sources) > 1:
-        return say("talk", "which_source", thread.language, sources=thread.sources)
+        return thread.say("talk", "which_source", sources=thread.sources)
     for source in (named or thread.sources)[:1]:
         seen = any(told.get("source") == source for told in facts_of(thread.cells).get("table", ()))
         if not seen and len(attempts(SURVEY, thread.since)) < _TRIES:

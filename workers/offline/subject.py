@@ -18,7 +18,7 @@ from workers.offline.lexicon import CJK, lexicon, stem, words
 from workers.offline.reading import last_told
 from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
-from workers.offline.wording import month, say, sentences, signed, when
+from workers.offline.wording import month, sentences, signed, when
 
 ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
 """Groupings that are parts of a date; they stand in their own order."""
@@ -63,11 +63,6 @@ def pretty(name: str, language: Language = "en") -> str:
     return name.replace("_", " ").strip()
 
 
-def word(thread: Thread, key: str, **values: object) -> str:
-    """One of our own words in the thread's language."""
-    return say("words", key, thread.language, **values)
-
-
 def positive_value(join: Join, thread: Thread, column: str) -> str:
     """The value of a yes-no column that means yes."""
     told = join.column(column)
@@ -78,20 +73,22 @@ def positive_value(join: Join, thread: Thread, column: str) -> str:
 
 def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
     """What the intent measures."""
-    if intent.target and (intent.measure == intent.target):
-        name = word(thread, "refunds") if intent.target == "is_refund" else pretty(intent.target, thread.language)
+    if intent.target and intent.measure == intent.target:
+        refunds = intent.target == "is_refund"
+        name = thread.say("words", "refunds") if refunds else pretty(intent.target, thread.language)
         return Subject(
-            word(thread, "rate", m=name), "is_target", '["is_target"].mean()', 'work["is_target"].mean()',
+            thread.say("words", "rate", m=name), "is_target", '["is_target"].mean()', 'work["is_target"].mean()',
             False, True, "{x:.0%}", "{:.1%}", "",
         )  # fmt: skip
     column = join.column(intent.measure)
     if column is None or intent.aggregate == "count":
-        return Subject(word(thread, "count"), None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
+        rows = thread.say("words", "count")
+        return Subject(rows, None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
     source = f"[{literal(column.name)}].{intent.aggregate}()"
     sign = thread.currency if cols.is_money(column) else ""
     additive = intent.aggregate == "sum"
     return Subject(
-        label=word(thread, intent.aggregate, m=pretty(column.name, thread.language)),
+        label=thread.say("words", intent.aggregate, m=pretty(column.name, thread.language)),
         column=column.name,
         aggregation=source,
         total=f"work{source}",
@@ -124,7 +121,7 @@ def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = 
         lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
     if intent.date:
         moment = f"work[{literal(intent.date)}].dt"
-        days = literal(say("words", "days", thread.language).split())
+        days = literal(thread.say("words", "days").split())
         parts = {
             "@year": f'year={moment}.year.astype("Int64")',
             "@months": f'months={moment}.to_period("M").astype(str).where(work[{literal(intent.date)}].notna())',
@@ -164,7 +161,7 @@ def _conditions(thread: Thread, join: Join, intent: Intent) -> list[tuple[str, s
         mask = _mask(join, item)
         found.append((mask if item.keep else f"~({mask})", item.column, _filter_said(thread, join, item)))
     if (intent.no_refunds and thread.refunds) or leaves_out_refunded(thread, join, intent):
-        found.append(('~work["is_refund"]', "is_refund", word(thread, "no_refunds")))
+        found.append(('~work["is_refund"]', "is_refund", thread.say("words", "no_refunds")))
     return found
 
 
@@ -196,7 +193,7 @@ def plain(by: str) -> str:
 def label(thread: Thread, by: str) -> str:
     """The name of a grouping for people."""
     part = by.removeprefix("@").removesuffix("s")  # "@months" has the name of "@month"
-    return word(thread, part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
+    return thread.say("words", part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
 
 
 def spacing(thread: Thread, date: str | None) -> str:
@@ -221,7 +218,7 @@ def scope(thread: Thread, intent: Intent) -> str:
     """The rows that the question is about, in words: "2023, North, without refunds"; empty for all."""
     parts = [_filter_said(thread, thread.join, item) for item in intent.filters if thread.join]
     if intent.no_refunds and thread.refunds:
-        parts.append(word(thread, "no_refunds"))
+        parts.append(thread.say("words", "no_refunds"))
     return (_COMMAS.get(thread.language, ", ")).join(parts)
 
 
@@ -234,7 +231,7 @@ def _filter_said(thread: Thread, join: Join, item: Filter) -> str:
         said = [time_said(thread, value) for value in item.values] if kind == "date" else item.values
         years = len(said) > 2 and all(value.isdigit() for value in item.values)
         listed = f"{said[0]}–{said[-1]}" if years else "/".join(said)
-    return listed if item.keep else word(thread, "not", text=listed)
+    return listed if item.keep else thread.say("words", "not", text=listed)
 
 
 def _bound_said(value: str, language: Language) -> str:
@@ -250,11 +247,11 @@ _TIMES = {">=": "since", ">": "after", "<=": "until", "<": "before"}
 def time_said(thread: Thread, value: str) -> str:
     """A value of dates.py in words."""
     if value.startswith("M"):
-        return month(int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
+        return month(int(value[1:]), thread.language) if value[1:].isdigit() else thread.say("words", value)
     if relative := dates.LAST.fullmatch(value):
-        return word(thread, f"last_{relative[2]}", n=int(relative[1]))
+        return thread.say("words", f"last_{relative[2]}", n=int(relative[1]))
     if re.fullmatch(r"[YQ]-\d", value):
-        return word(thread, value)
+        return thread.say("words", value)
     if compared := dates.BOUND.fullmatch(value):
-        return word(thread, _TIMES[compared[1]], y=time_said(thread, compared[2]))
+        return thread.say("words", _TIMES[compared[1]], y=time_said(thread, compared[2]))
     return when(value.replace("..", "–"), thread.language)

@@ -23,7 +23,7 @@ from workers.offline.subject import (
 )
 from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
 from workers.offline.values import Analysis, Cell, Intent, Join, Unplaced
-from workers.offline.wording import say, signed
+from workers.offline.wording import signed
 
 MAX_DRIVERS = 2
 FEW_VALUES = 6
@@ -78,7 +78,7 @@ class Task:
     @property
     def period(self) -> str:
         """The word for one step of a trend."""
-        return say("periods", self.frequency, self.language)
+        return self.thread.say("periods", self.frequency)
 
     @property
     def by(self) -> str:
@@ -159,7 +159,7 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
     named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
     if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
         columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
-        quoted = [say("words", "quoted", thread.language, text=name) for name in unknown]
+        quoted = [thread.say("words", "quoted", text=name) for name in unknown]
         listed = ("、" if thread.language in UNSPACED else ", ").join(quoted)
         sought = {"names": unknown, "columns": columns, "listed": listed}
         return [cells.cell("look_up", "seek", thread.language, sought)]

@@ -17,6 +17,7 @@ from workers.offline.joining import joined, rejoined
 from workers.offline.lexicon import concepts_of, find, lexicon, words
 from workers.offline.reading import facts_of
 from workers.offline.values import Facts, Filter, Intent, Join, Table, TurnContent, Unclear
+from workers.offline.wording import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Thread:
     since: tuple[CellRan, ...]
     loaded: tuple[CellRan, ...]
     sources: tuple[str, ...]
+
+    def say(self, group: str, key: str, sign: str = "", /, **variables: object) -> str:
+        """One sentence in the thread's language (`wording.say`)."""
+        return say(group, key, self.language, sign, **variables)
 
     @property
     def ready(self) -> bool:
