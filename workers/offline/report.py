@@ -17,7 +17,7 @@ from workers.offline.thread import Thread, attempts, done
 from workers.offline.values import Intent, Join
 from workers.offline.wording import sentences
 
-_SPREAD = ("rows", "compare", "correlate", "predict", "distribution")
+_SPREAD = {"rows", "compare", "correlate", "predict", "distribution"}
 """Analyses of single values. They do not put a measure together, so a report does not say how."""
 
 
@@ -99,8 +99,8 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
     if intent.measure and not intent.target and not whole:
         how = sentences()["frame"][thread.language]["aggregates"][intent.aggregate]
-        key = "counted" if intent.aggregate == "count" else "measure_only" if kinds & set(_SPREAD) else "measure"
-        parts.append(thread.say("frame", key, column=intent.measure, aggregate=how))
+        key = "counted" if intent.aggregate == "count" else "measure"
+        parts.append(thread.say("frame", key, column=intent.measure, aggregate="" if kinds & _SPREAD else how))
     if intent.date and kinds & {"trend", "forecast", "change"}:
         parts.append(thread.say("frame", "date", column=intent.date))
     if thread.join and leaves_out_refunded(thread, thread.join, intent) and not intent.no_refunds:

@@ -192,8 +192,11 @@ def plain(by: str) -> str:
 
 def label(thread: Thread, by: str) -> str:
     """The name of a grouping for people."""
+    if by not in ORDERED:
+        return pretty(by.removeprefix(BAND), thread.language)
     part = by.removeprefix("@").removesuffix("s")  # "@months" has the name of "@month"
-    return thread.say("words", part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
+    step = {"month": "M", "quarter": "Q"}.get(part)
+    return thread.say("periods", step) if step else thread.say("words", part)
 
 
 def spacing(thread: Thread, date: str | None) -> str:

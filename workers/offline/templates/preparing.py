@@ -73,7 +73,7 @@ def look_up(df: Any, *, names: list[str], columns: list[str], words: dict[str, s
 def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], words: dict[str, str]) -> None:
     """How many rows each filter of the question left, and what there is instead when one left none."""
     tell("chosen", of=of, steps=steps)
-    print(fill("left", words, left=len(work), rows=len(df)))
+    print(fill("rows_of", words, shown=len(work), rows=len(df)))
 
 
 def tables(*, file: str, sheets: dict[str, tuple[Any, bool]], words: dict[str, str]) -> None:
