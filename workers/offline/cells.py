@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -47,29 +47,26 @@ class _Function:
     calls: frozenset[str]
 
 
-_Imports = Sequence[ast.Import | ast.ImportFrom]
-
-
 @cache
-def _library() -> tuple[Mapping[str, _Function], Mapping[str, _Imports]]:
-    """Every function that a cell may define, by name; and what each file imports from outside."""
+def _library() -> tuple[Mapping[str, _Function], Mapping[str, Mapping[str, str]]]:
+    """Every function that a cell may define, by name; and for each file the lines that import names from outside."""
     room = resources.files(__package__)
     files = [_SHARED, *(f"templates/{file.name}" for file in room.joinpath("templates").iterdir())]
     functions: dict[str, _Function] = {}
-    imports: dict[str, _Imports] = {}
+    imports: dict[str, dict[str, str]] = {}
     for file in sorted(name for name in files if name.endswith(".py")):
         text = room.joinpath(file).read_text(encoding="utf-8")
         body = python_source.parsed(text).body
-        imports[file] = [
-            node
-            for node in body
-            if isinstance(node, ast.Import)
-            or (isinstance(node, ast.ImportFrom) and not str(node.module).startswith(("__future__", "workers")))
-        ]
+        imports[file] = {}
         for node in body:
             if isinstance(node, ast.FunctionDef):
                 source = _FOR_CHECKS.sub("", ast.get_source_segment(text, node) or "")
                 functions[node.name] = _Function(source, node, file, _names(node), _called(node))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+                if not origin.startswith(("from __future__", "from workers")):
+                    lines = {alias.asname or alias.name: f"{origin}import {ast.unparse(alias)}" for alias in node.names}
+                    imports[file].update(lines)
     return functions, imports
 
 
@@ -172,19 +169,13 @@ def _with_called(functions: Collection[str]) -> frozenset[str]:
     return wanted
 
 
-def _import_lines(files: Collection[str], used: Collection[str], *, first: bool) -> list[str]:
+def _import_lines(files: Collection[str], used: Set[str], *, first: bool) -> list[str]:
     """The imports that these files need for the names that are used; the first cell has all of the shared file."""
     imports = _library()[1]
-    shared = {alias.asname or alias.name for node in imports[_SHARED] for alias in node.names}
-    wanted = shared.union(used) if first else set(used) - shared
-    lines = [
-        (f"from {node.module} import " if isinstance(node, ast.ImportFrom) else "import ") + ast.unparse(alias)
-        for file in dict.fromkeys([_SHARED, *sorted(files)])
-        for node in imports[file]
-        for alias in node.names
-        if (alias.asname or alias.name) in wanted
-    ]
-    return list(dict.fromkeys(lines))
+    shared = imports[_SHARED].keys()
+    wanted = shared | used if first else set(used) - shared
+    listed = [imports[file].items() for file in dict.fromkeys([_SHARED, *sorted(files)])]
+    return list(dict.fromkeys(line for items in listed for name, line in items if name in wanted))
 
 
 def stage_of(code: str) -> str:

@@ -110,10 +110,6 @@ def _trend(task: Task, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _trend_by(_: Task, facts: Facts) -> dict[str, Any]:
-    return {"t": facts["trend_by"][-1], "told": {"lines": facts["line"]}, "lines": facts["line"]}
-
-
 def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
     """A year's change in percent; of a share, in points."""
     if not task.measured.rate:
@@ -268,7 +264,7 @@ def _profile(task: Task, facts: Facts) -> dict[str, Any]:
 _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
     "rows": _rows,
     "trend": _trend,
-    "trend_by": _trend_by,
+    "trend_by": lambda _, facts: {"t": facts["trend_by"][-1], "told": {"lines": facts["line"]}, "lines": facts["line"]},
     "change": _change,
     "breakdown": _breakdown,
     "compare": _compare,

@@ -112,7 +112,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     timely = [*(moment.span for moment in times), *parts.get("@weekday", ())]
     plain = without(text, [*whole_names, *timely])  # "monthly charges", "by day of the week": no steps of time
     peak = first_of("best_period", plain) if not groups else None
-    kinds = _kinds(plain)
+    said = {kind: spans[0].start for kind, each in lexicon()["analyses"].items() if (spans := find(each, plain))}
+    kinds: tuple[AnalysisKind, ...] = tuple(sorted(said, key=lambda kind: said[kind]))
     if peak:
         kinds = ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
     aggregate = aggregate_of(plain, measures, [mention.span for mention in columns])
@@ -237,11 +238,6 @@ def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
     if column.name == known.refund_column:
         return not re.search(r"(?:\b(?:by|per)\s+|按\s*)$", text[: span.start], re.IGNORECASE)
     return has("without", text) and bool(find(lexicon()["refunds"], column.name))
-
-
-def _kinds(text: str) -> tuple[AnalysisKind, ...]:
-    first = {kind: spans[0].start for kind, said in lexicon()["analyses"].items() if (spans := find(said, text))}
-    return tuple(sorted(first, key=lambda kind: first[kind]))
 
 
 def _settled(mention: cols.Mention) -> Column | None:

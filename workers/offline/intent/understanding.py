@@ -40,19 +40,17 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
             return heard.unclear
         own = bool(parts) and is_whole_question(clause)  # in one message, a second question is no follow-up
         changed = [] if own else [intent for intent in (followed(each, heard, frame) for each in before) if intent]
-        fresh = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
-            _widened(asked_anew(heard, frame, before[-1] if before else None), before)
-        ]
-        whole = [_with_the_rest(heard, intent, frame) for intent in fresh]
+        intents = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed]
+        if not intents:
+            fresh, earlier = (
+                asked_anew(heard, frame, before[-1] if before else None),
+                before[-1].filters if before else (),
+            )
+            kept = {item.column for item in fresh.filters}
+            intents = [replace(fresh, widened=tuple(item for item in earlier if item.column not in kept))]
+        whole = [_with_the_rest(heard, intent, frame) for intent in intents]
         parts += [replace(each, saved=exported, unplaced=(*each.unplaced, *other)) for each in whole]
     return _within_bounds(_together(parts))
-
-
-def _widened(intent: Intent, before: Sequence[Intent]) -> Intent:
-    """A question of its own, and the filters of the one before that it does not keep."""
-    kept = {item.column for item in intent.filters}
-    earlier = before[-1].filters if before else ()
-    return replace(intent, widened=tuple(item for item in earlier if item.column not in kept))
 
 
 def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
