@@ -86,10 +86,6 @@ def _axis(prefix: str, task: Task, name: str) -> Variables:
     return {f"{prefix}_{key}": value for key, value in _shown(task, name).items()}
 
 
-def _trend(task: Task) -> tuple[str, Variables]:
-    return "trend", {"steps_of_a_year": {**SEASONS, "D": 365}[task.frequency]}
-
-
 def _change(task: Task) -> tuple[str, Variables]:
     """A named period against the one before; without a name, the last whole one."""
     named, frequency = task.intent.period, task.change_frequency
@@ -117,10 +113,6 @@ def _breakdown(task: Task) -> tuple[str, Variables]:
         "days": task.thread.say("words", "days").split() if by == "@weekday" else [],
         "most": 8 if task.intent.chart == "pie" else 12,
     }
-
-
-def _compare(task: Task) -> tuple[str, Variables]:
-    return "compare", {**_shown(task, task.intent.measure), "column": task.intent.measure}
 
 
 def _correlate(task: Task) -> tuple[str, Variables]:
@@ -209,17 +201,17 @@ def _profile(task: Task) -> tuple[str, Variables]:
         "categories": categories[:12],
         "shown": shown,
         "counted": measure is None,
-        "shown_title": task.thread.say("words", "distribution_of", name=task.name(shown or "")),
+        "shown_title": task.thread.say("titles", "distribution", name=task.name(shown or ""), suffix=""),
     }
 
 
 _COMPOSERS: Mapping[str, Callable[[Task], tuple[str, Variables]]] = {
     "rows": _rows,
-    "trend": _trend,
+    "trend": lambda task: ("trend", {"steps_of_a_year": {**SEASONS, "D": 365}[task.frequency]}),
     "trend_by": lambda task: ("trend_by", {"most": task.intent.top or MOST_LINES}),
     "change": _change,
     "breakdown": _breakdown,
-    "compare": _compare,
+    "compare": lambda task: ("compare", {**_shown(task, task.intent.measure), "column": task.intent.measure}),
     "correlate": _correlate,
     "distribution": _distribution,
     "predict": _predict,

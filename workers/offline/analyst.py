@@ -14,19 +14,21 @@ from workers.agent.parse import read_reply
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 from workers.models.base import ModelReply, ModelRequest, OnDelta
-from workers.offline import preparing
+from workers.offline import cells, preparing
 from workers.offline.analysing import TABLES, analysis_cell, tables_cell
-from workers.offline.lexicon import greets_only, has
+from workers.offline.lexicon import find, greets_only, has
 from workers.offline.loading import error_of, fixes_of, read_plainly
-from workers.offline.reading import last_told, read
+from workers.offline.reading import facts_of, last_told, read
 from workers.offline.report import report
-from workers.offline.sources import SURVEY, source_cell
 from workers.offline.tasks import questions_to_the_data, tasks
 from workers.offline.thread import Thread, attempts, done, lost_session, understand_thread
 from workers.offline.values import Cell, Join
 
 MAX_ATTEMPTS = 6
 """Failures of one stage after which it is left out, or the turn ends when nothing works without it."""
+SURVEY = "survey"
+"""The stage that looks at the tables of a data source by their first rows. All else is as with files."""
+_MAX_SURVEYS = 2  # a source may be unavailable, or a person may have to say yes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,14 @@ def next_move(thread: Thread) -> Move:
 def _of_sources(thread: Thread) -> Move | None:
     """The first look at a data source, the question which one is meant, or the list of tables that is asked for."""
     join = thread.join
-    if isinstance(looking := source_cell(thread), Cell):
-        return _run(thread, looking)
-    if looking:
-        return _ask(looking, thread.sources)
+    named = [name for name in thread.sources if find([name], thread.text)]
+    if not (named or join or greets_only(thread.text)):
+        if len(thread.sources) > 1:
+            return _ask(thread.say("talk", "which_source", sources=thread.sources), thread.sources)
+        named = list(thread.sources)
+    seen = {told.get("source") for told in facts_of(thread.cells).get("table", ())}
+    if named and named[0] not in seen and len(attempts(SURVEY, thread.since)) < _MAX_SURVEYS:
+        return _run(thread, cells.cell(SURVEY, SURVEY, thread.language, {"source": named[0]}))
     if join and join.base.format == "source" and has("lists", thread.text):
         tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
         return _finish(thread.say("talk", "tables", tables=tables, sources=thread.sources))

@@ -28,11 +28,15 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
     sections = [part for _, part in found if part]
     answers = [*not_understood(thread, join, computed=bool(sections)), *unread(thread, join)]
     partial = bool(answers) or len(sections) < len(found)
+    several = len({intent.text for intent in thread.intents}) > 1
     for intent in thread.intents:
         own = [part.answer for task, part in found if part and task.intent is intent]
-        refused = unanswered(thread, join, intent)
-        partial |= bool(refused)
-        answers += _headed(thread, intent, [refused, *own] if refused else own)
+        if refused := unanswered(thread, join, intent):
+            own.insert(0, refused)
+            partial = True
+        if several and own:  # under its own words
+            answers.append(thread.say("words", "quoted", text=" ".join(intent.text.split())[:200]))
+        answers += own
     if any(intent.saved for intent in thread.intents):
         kept = done(TABLES, thread.since)
         file = f"tables-{thread.number}.xlsx"
@@ -54,13 +58,6 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
         _block(thread.say("frame", "limits"), limits),
     ]
     return "\n\n".join(part for part in parts if part), partial
-
-
-def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]:
-    """The answers to one of several parts, under its own words."""
-    several = len({part.text for part in thread.intents}) > 1
-    quoted = thread.say("words", "quoted", text=" ".join(intent.text.split())[:200])
-    return [quoted, *answers] if several and answers else list(answers)
 
 
 def _block(title: str, lines: Iterable[str]) -> str:

@@ -80,8 +80,11 @@ def _target(heard: Heard, frame: Join, previous: Intent | None, date: Column | N
     asks_why = has("causes", heard.text)
     if previous and previous.target and (refers_back(heard.text) or (asks_why and not moves(heard.text))):
         return frame.column(previous.target)
-    flag = _sole_flag(frame) if asks_why else None
-    return flag if date is None or cols.default_measure(frame.columns) is None else None
+    if not asks_why or (date and cols.default_measure(frame.columns)):
+        return None
+    flags = [column for column in frame.columns if column.kind == "flag" and "type" not in cols.concepts(column)]
+    churn = [column for column in flags if "churn" in cols.concepts(column)]
+    return (churn or flags)[0] if len(churn or flags) == 1 else None
 
 
 def _change(heard: Heard, frame: Join, base: Intent) -> Intent:
@@ -149,12 +152,6 @@ def default_breakdowns(frame: Join, most: int = 2) -> tuple[Analysis, ...]:
     """The groups to look at when a question names none."""
     groups = [column for column in cols.groupable(frame.columns) if "type" not in cols.concepts(column)]
     return tuple(Analysis("breakdown", (column.name,)) for column in groups[:most])
-
-
-def _sole_flag(frame: Join) -> Column | None:
-    flags = [column for column in frame.columns if column.kind == "flag" and "type" not in cols.concepts(column)]
-    named = [column for column in flags if "churn" in cols.concepts(column)]
-    return (named or flags)[0] if len(named or flags) == 1 else None
 
 
 # --- which analyses ---------------------------------------------------------------------------------------------------
