@@ -62,15 +62,37 @@ def to_number(column: pd.Series) -> pd.Series:
 
 
 def to_dates(column: pd.Series) -> pd.Series:
-    """Dates written in several ways; 03/04/2023 is read as the other dates suggest, day first when none does."""
+    """Dates written in several ways; 03/04/2023 is read as the other dates suggest. Print it when none of them does."""
     text = column.astype("string").str.strip().str.replace(r"[年月]", "-", regex=True)
     text = text.str.replace("日", "", regex=False)
-    parts = text.str.extract(r"^(\d{1,2})[/.\-](\d{1,2})[/.\-]\d{2,4}\b").astype(float)
-    month_first = (parts[1] > 12).sum() > (parts[0] > 12).sum()
+    month_first = is_month_first(text)
     year_first = text.str.match(r"\d{4}", na=False)
     dates = pd.to_datetime(text.where(~year_first), format="mixed", dayfirst=not month_first, errors="coerce", utc=True)
     iso = pd.to_datetime(text.where(year_first), format="mixed", errors="coerce", utc=True)
     return dates.fillna(iso).dt.tz_localize(None)
+
+
+def is_month_first(text: pd.Series) -> bool:
+    """Whether the month stands before the day. A number above 12 decides. Else it is a guess, which is printed: the
+    number that is always 1 is the day; dates stand in their order; the day comes first.
+    """
+    parts = text.str.extract(r"^(\d{1,2})([/.\-])(\d{1,2})\2(\d{2,4})\b").dropna()
+    first, second = parts[0].astype(int), parts[2].astype(int)
+    if (first > 12).any() or (second > 12).any():
+        return bool((second > 12).sum() > (first > 12).sum())
+    either = text[parts.index][first != second]
+    if either.empty or (parts[1] == ".").all():  # with points, the day comes first wherever they are used
+        return False
+    if (first == 1).all() != (second == 1).all():
+        month_first = bool((second == 1).all())
+    else:
+        years = parts[3].astype(int) * 10_000
+        by_month, by_day = years + first * 100 + second, years + second * 100 + first
+        month_first = bool(by_month.is_monotonic_increasing and not by_day.is_monotonic_increasing)
+    example = either.iloc[0]
+    read = pd.to_datetime(example, format="mixed", dayfirst=not month_first)
+    tell("guessed_dates", column=str(text.name), example=str(example)[:20], read=str(read)[:10])
+    return month_first
 
 
 def one_spelling(column: pd.Series) -> pd.Series:

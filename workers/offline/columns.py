@@ -28,6 +28,7 @@ _DATE = re.compile(
     )\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_DAY_AND_MONTH = re.compile(r"\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{2,4}\b")
 _AMOUNT = re.compile(r".*(?:[$€£¥￥]|\d\s*(?:[km]|mio|mrd|tsd|bn|[mb]illion|thousand)\b).*", re.IGNORECASE)
 _MOSTLY = 0.75
 _FEW = 40
@@ -68,6 +69,12 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
     if distinct <= _FEW or (rows and distinct <= min(0.05 * rows, _MANY)):
         return "category", False
     return "text", False
+
+
+def hides_its_order(column: Column) -> bool:
+    """True for a column of dates such as 03/04/2023, none of which shows whether the day or the month comes first."""
+    found = [match for sample in column.samples if (match := _DAY_AND_MONTH.match(sample))]
+    return bool(found) and all(int(match[1]) <= 12 and int(match[2]) <= 12 for match in found)
 
 
 def _share(pattern: re.Pattern[str], samples: Sequence[str]) -> float:

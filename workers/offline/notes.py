@@ -94,6 +94,7 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     for converted in _last_by(facts.get("converted", ()), "column"):
         if converted.get("unreadable"):
             lines.append(_prepared(thread, "converted", c=converted, where=where))
+    lines += [_prepared(thread, "guessed_dates", d=d) for d in _last_by(facts.get("guessed_dates", ()), "column")]
     if (ids := last_told(facts, "ids")).get("repeated"):
         lines.append(_prepared(thread, "ids", i=ids, where=where))
     used = columns_of(intent)

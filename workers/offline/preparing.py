@@ -105,7 +105,8 @@ def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
         steps += _conversion(column, ("number", column.name) in fixes, "to_number", "{}.astype(float)")
     steps += _dropping_totals(join)
     for column in dates:
-        steps += _conversion(column, ("date", column.name) in fixes, "to_dates", "pd.to_datetime({})")
+        fixed = ("date", column.name) in fixes or cols.hides_its_order(column)
+        steps += _conversion(column, fixed, "to_dates", "pd.to_datetime({})")
     steps += [*_dropping_copies(join), *_amounts(join), *_marking_refunds(thread, join)]
     date = cols.default_date(join.columns)
     values = {
