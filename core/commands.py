@@ -30,6 +30,8 @@ _COMMA = "，"
 _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _OPENING = " \t\r\n¡¿"
 _SPACES = " \u00a0\u202f"
+_PLEASE = "请"
+"""A request in Chinese: “请记住金额不含税”, without a mark between. “记住密码的用户” is no request."""
 _QUOTES = "\"'“„«「『"
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*(?:python3?|py)[ \t]*\r?\n", re.IGNORECASE)
@@ -92,7 +94,8 @@ class Command(BaseModel):
             is_said = said[: len(word)].translate(_APOSTROPHES).casefold() == word
             if is_said and self.takes == "statement" and not _has_colon(rest) and _ASKS.search(rest):
                 return None  # "remember that refunds count. What sold best?" wants an answer
-            if is_said and _follows(rest, mention=mention and self.takes != "text"):
+            is_request = mention and self.takes == "statement" and word.startswith(_PLEASE)
+            if is_said and (_follows(rest, mention=mention and self.takes != "text") or (is_request and rest)):
                 if self.takes == "link" and rest.strip(_COLONS + " \t\r\n") and not names_thread(rest.lstrip(_COLONS)):
                     return None
                 return rest.lstrip(_COLONS + _COMMA + " \t\r\n").rstrip()

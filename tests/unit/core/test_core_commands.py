@@ -92,9 +92,10 @@ def test_words_behind_a_colon_or_in_quotation_marks_are_looked_for(text: str) ->
         ("Merke dir, dass Beträge netto sind", "Beträge netto sind"),
         ("Bitte merken Sie sich, dass Beträge netto sind", "Beträge netto sind"),
         ("请记住，金额不含税", "金额不含税"),
+        ("请记住金额不含税", "金额不含税"),
     ],
 )
-def test_what_is_to_be_remembered_may_stand_behind_a_comma(text: str, taken: str) -> None:
+def test_what_is_to_be_remembered_may_stand_behind_a_comma_and_in_chinese_without(text: str, taken: str) -> None:
     assert command_in(text) == commands()["remember"]
     assert argument_of("remember", text) == taken
 
@@ -104,6 +105,7 @@ def test_what_is_to_be_remembered_may_stand_behind_a_comma(text: str, taken: str
     [
         ("Keep in mind that refunds are negative. What sold best?", None),
         ("remember the dip in March?", None),
+        ("记住密码的用户有多少", None),
         ("请记住，退款是负数。三月卖得最好的是什么？", None),
         ("Recuerda que el IVA es 21 %. ¿Qué se vendió más?", None),
         ("note that the north is closed, what about the south?", None),
