@@ -63,6 +63,7 @@ def _bars(axes: Any) -> list[dict[str, Any]]:
         if not bars:
             continue
         if getattr(container, "orientation", "vertical") == "horizontal":
+            bars = sorted(bars, key=lambda bar: bar.get_y(), reverse=not axes.yaxis_inverted())  # from the top
             middles = [round(bar.get_y() + bar.get_height() / 2, 6) for bar in bars]
             xs, ys = [levels.get(at) or at for at in middles], [bar.get_width() for bar in bars]
         else:

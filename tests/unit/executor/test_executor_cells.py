@@ -468,14 +468,16 @@ def test_a_figure_comes_with_its_data(run) -> None:
     assert regions.series[0].points == (("north", 3), ("south", 4))
 
 
-def test_bars_that_lie_name_what_they_are_of_first_and_their_length_second(run) -> None:
+@pytest.mark.parametrize("turned", ["", "\naxes.invert_yaxis()"])
+def test_bars_that_lie_name_what_they_are_of_first_and_are_read_from_the_top(run, turned: str) -> None:
     result = run(
         "import matplotlib.pyplot as plt\nfig, axes = plt.subplots()\naxes.barh(['north', 'south'], [3, 4])\n"
-        "axes.set_xlabel('EUR')\naxes.set_ylabel('region')"
+        f"axes.set_xlabel('EUR')\naxes.set_ylabel('region'){turned}"
     )
     (regions,) = result.artifacts[0].chart
     assert (regions.x, regions.y) == ("region", "EUR")
-    assert regions.series[0].points == (("north", 3), ("south", 4))
+    from_below = (("north", 3), ("south", 4))
+    assert regions.series[0].points == (from_below if turned else from_below[::-1])
 
 
 def test_a_figure_says_whether_its_data_is_all_that_it_shows(run) -> None:
