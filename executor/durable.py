@@ -139,7 +139,8 @@ class Disk:
         ready.register(self._syncs.fd, select.POLLIN)
         while self._requests:
             self._start_later()
-            ready.poll()
+            if not self._requests[0].over:  # after an error one may be: no sync is under way then to wake us
+                ready.poll()
             self._on_ended()
 
     def close(self) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import queue
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from patience import eventually
+from patience import PATIENCE_S, eventually
 from services import missing
 
 from executor import durable, kernel_sync
@@ -114,6 +116,45 @@ def test_a_disk_that_refuses_ends_the_loop_and_nobody_is_told(loop: Loop, slow: 
     disk.sync([B, A], lambda: called.append("told"))
     with pytest.raises(OSError, match="Input/output"):
         disk.close()
+    assert called == []
+
+
+class FailingTogether:
+    """Syncs that fail, all at the same moment."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._begun: list[Synced] = []
+
+    def begin(self, written: Synced) -> None:
+        self._begun.append(written)
+        os.eventfd_write(self.fd, 1)
+
+    def ended(self) -> kernel_sync.Ended:
+        with suppress(BlockingIOError):
+            os.eventfd_read(self.fd)
+        begun, self._begun = self._begun, []
+        return [(written, OSError(errno.EIO, "Input/output error")) for written in begun]
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def test_a_disk_that_refuses_several_files_at_once_holds_up_no_end(loop: Loop) -> None:
+    disk, called, raised = Disk(loop, FailingTogether()), list[str](), queue.Queue[OSError]()
+    disk.sync([A], lambda: called.append("first"))
+    disk.sync([B], lambda: called.append("second"))
+    with pytest.raises(OSError, match="Input/output"):
+        loop.run_once()
+
+    def close() -> None:
+        try:
+            disk.close()
+        except OSError as error:
+            raised.put(error)
+
+    threading.Thread(target=close, daemon=True).start()
+    assert raised.get(timeout=PATIENCE_S).errno == errno.EIO
     assert called == []
 
 
