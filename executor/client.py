@@ -12,7 +12,7 @@ import select
 import socket
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -75,14 +75,18 @@ class SessionClient:
     It may be shared by threads and survives a fork. A few connections stay open between calls.
     """
 
-    def __init__(self, socket_path: Path, limits_of: LimitsOf | None = None, *, answer_s: float = ANSWER_S) -> None:
+    def __init__(
+        self, socket_path: Path, limits_of: LimitsOf | None = None, *, answer_s: float = ANSWER_S, keeps: int = _KEPT
+    ) -> None:
         """`limits_of` says what a thread may use; none of it may be above what the host was started with.
 
-        A host that says nothing for `answer_s` seconds during a call is unavailable.
+        A host that says nothing for `answer_s` seconds during a call is unavailable. With `keeps` 0 each call opens a
+        connection: it fails when no new client reaches the host any more.
         """
         self._path = Path(socket_path)
         self._limits_of = limits_of
         self._answer_s = answer_s
+        self._keeps = keeps
         self._kept: list[tuple[int, socket.socket]] = []
         """Connections that wait for the next call, each with the process that opened it."""
         weakref.finalize(self, _close_all, self._kept)
@@ -252,17 +256,17 @@ class SessionClient:
     @contextmanager
     def _connection(self, answer_s: float) -> Iterator[socket.socket]:
         """A connection for one call, kept for the next one when the call has its last answer."""
-        peer = self._take_kept() or self._connect()
+        pid, peer = os.getpid(), self._take_kept() or self._connect()
         try:
             peer.settimeout(answer_s)  # of each send and each read
             yield peer
         except BaseException:
-            peer.close()
+            _let_go(pid, peer)
             raise
-        if len(self._kept) < _KEPT:
-            self._kept.append((os.getpid(), peer))
+        if len(self._kept) < self._keeps:
+            self._kept.append((pid, peer))
         else:
-            peer.close()
+            _let_go(pid, peer)
 
     def _take_kept(self) -> socket.socket | None:
         """A connection that still leads to a host. To call through one that has ended would lose the call."""
@@ -273,7 +277,7 @@ class SessionClient:
                 break
             if pid == os.getpid() and _is_silent(peer):
                 return peer
-            peer.close()
+            _let_go(pid, peer)
         return None
 
     def _connect(self) -> socket.socket:
@@ -323,8 +327,19 @@ def _is_silent(peer: socket.socket) -> bool:
 
 
 def _close_all(kept: list[tuple[int, socket.socket]]) -> None:
-    for _, peer in kept:
-        peer.close()
+    for pid, peer in kept:
+        _let_go(pid, peer)
+
+
+def _let_go(pid: int, peer: socket.socket) -> None:
+    """Hang up as the process that opened it. Another one that was forked meanwhile only closes its copy.
+
+    The host hears of no close while a forked process has a copy.
+    """
+    if pid == os.getpid():
+        with suppress(OSError):  # the host has ended
+            peer.shutdown(socket.SHUT_RDWR)
+    peer.close()
 
 
 def _answer(request: Message, on_request: OnRequest) -> _Reply:

@@ -131,17 +131,21 @@ class Connection:
         """Answer once a power cut cannot take what the request has written."""
         notebook.once_durable(lambda: None if self._closed else self._send({"type": "done", "value": value}))
 
-    def _end_call(self) -> None:
-        """The last answer of a call is sent now. When no other one is under way, the next call finds all as new."""
+    def _end_call(self, *, refused: bool = False) -> None:
+        """The last answer of a call is sent now. When no other one is under way, the next call finds all as new.
+
+        What is refused may be an answer to a cell, which runs on: it is to hear that its client hangs up.
+        """
         self._calls = max(0, self._calls - 1)
         if not self._calls:
             self.answers = self.approves = self._wants_output = False
             self._thread = ""
-            self.threads.clear()
+            if not refused:
+                self.threads.clear()
 
     def _send(self, message: Message) -> None:
         if message["type"] in _LAST:
-            self._end_call()
+            self._end_call(refused=message["type"] == "error")
         self._writer.send(encode(message))
 
     def read(self) -> None:

@@ -35,7 +35,8 @@ class SessionHost:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client = SessionClient(settings.session_socket, answer_s=PING_S)
+        # A kept connection would hide that no worker reaches the host any more: its socket was removed or replaced.
+        self._client = SessionClient(settings.session_socket, answer_s=PING_S, keeps=0)
         self._process: Popen[bytes] | None = None
         self._started_at = -RESTART_PAUSE_S
         self._answered_at: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import select
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.client_connection import Connection
 from executor.event_loop import Timer
 from executor.frames import PROTOCOL_VERSION, Message, encode, read_message
+from executor.values import Limits
 
 
 @contextmanager
@@ -223,6 +225,53 @@ def test_a_process_that_was_forked_calls_through_connections_of_its_own(
         assert host.connections == 2
 
 
+@contextmanager
+def forked() -> Iterator[None]:
+    """A process that has a copy of all that is open now, and uses none of it."""
+    child = os.fork()
+    if not child:
+        signal.pause()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_host_hears_of_a_hang_up_although_a_forked_process_has_a_copy(tmp_path: Path) -> None:
+    def refuses(number: int) -> Message:
+        return nothing_lives(number) if next(calls) else {"type": "error", "message": "no", "again": False}
+
+    calls = iter([1, 0, 1])
+    with patient_host(tmp_path / "s", refuses) as host:
+        client = SessionClient(tmp_path / "s")
+        client.sessions()
+        with forked():
+            with pytest.raises(RequestError):
+                client.sessions()
+            assert host.ended.get(timeout=PATIENCE_S) == 1
+        client.sessions()
+        with forked():
+            del client
+            assert host.ended.get(timeout=PATIENCE_S) == 2
+
+
+def test_a_forked_process_that_ends_hangs_up_no_connection_of_the_other_one(tmp_path: Path) -> None:
+    with patient_host(tmp_path / "s", nothing_lives) as host:
+        client = SessionClient(tmp_path / "s")
+        client.sessions()
+        child = os.fork()
+        if not child:
+            try:
+                del client
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        client.sessions()
+        assert host.connections == 1
+
+
 def test_calls_at_the_same_time_have_a_connection_each(tmp_path: Path) -> None:
     both = threading.Barrier(2)
 
@@ -246,23 +295,57 @@ class IdleLoop:
     def watch_read(self, fd: int, callback: Callable[[], None]) -> None:
         """The test reads by itself."""
 
+    def forget(self, fd: int) -> None:
+        """Nothing is watched."""
+
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         self.due.append(callback)
         return Timer(callback)
 
 
 class OneThread:
-    """As much of a session host as `where` reaches; it answers when the test says so."""
+    """As much of a session host as `where` and a cell that runs on reach; it answers when the test says so."""
 
     def __init__(self) -> None:
         self.loop = IdleLoop()
         self.answers: list[Callable[[object], None]] = []
+        self.left: list[set[str]] = []
+        """The threads that hear of each hang-up."""
 
     def notebook(self, thread_id: str) -> OneThread:
         return self
 
     def where(self, answer: Callable[[object], None]) -> None:
         self.answers.append(answer)
+
+    def limits_of(self, message: Message) -> Limits:
+        return Limits()
+
+    def use_limits(self, limits: Limits) -> None:
+        """It has no subprocess."""
+
+    def submit(self, cell: object, attached: object) -> None:
+        """The cell runs on."""
+
+    def disconnected(self, connection: Connection) -> None:
+        self.left.append(set(connection.threads))
+
+
+def test_a_running_cell_hears_of_the_hang_up_of_a_client_whose_reply_was_refused() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        host = OneThread()
+        connection = Connection(host, theirs)  # type: ignore[arg-type]
+        run: Message = {"v": PROTOCOL_VERSION, "type": "run", "thread": "t", "cell": "c", "code": "1", "answers": True}
+        for message in (run, {"type": "reply", "id": 1, "value": None, "error": ["no text"]}):
+            ours.sendall(encode(message))
+            connection.read()
+        answer = read_message(ours.recv, 1 << 16)
+        assert answer is not None
+        assert answer["type"] == "error"
+        ours.close()
+        connection.read()
+        assert host.left == [{"t"}]
 
 
 def test_a_host_says_that_it_works_on_while_a_call_waits_and_not_between_two() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +16,11 @@ from typing import Any
 import pytest
 
 from core.settings import Settings, load_settings
-from executor.client import HostUnavailable
+from executor.client import HostUnavailable, SessionClient
+from executor.counters import Counters
+from executor.frames import encode, read_message
 from executor.sandbox.probe import Level
-from executor.values import Sandbox
+from executor.values import HostInfo, Sandbox
 from workers.service import session_host as module
 from workers.service.session_host import SessionHost
 from workers.service.start_checks import CannotStart
@@ -156,6 +162,51 @@ def test_one_that_is_silent_is_announced_no_more_and_killed_once_it_counts_as_st
     host.keep()
     assert host.answers
     assert len(hosts.started) == 2
+
+
+class Listener:
+    """Answers every ping on a socket, on as many connections as come, until it is closed."""
+
+    def __init__(self, path: Path, pid: Callable[[], int]) -> None:
+        self._pid = pid
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # it is closed
+            while True:
+                peer, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+
+    def _serve(self, peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            while read_message(peer.recv, 1 << 16) is not None:
+                info = HostInfo(self._pid(), Sandbox("strong"), 0, Counters())
+                peer.sendall(encode({"type": "pong", "host": asdict(info)}))
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+def test_one_whose_socket_is_gone_does_not_count_as_answering(
+    hosts: FakeHosts, settings: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SessionClient", SessionClient)
+    dog = GivesUp()
+    monkeypatch.setattr(module, "Watchdog", lambda: dog)
+    host = SessionHost(settings())
+    host._spawn()
+    with closing(Listener(settings().session_socket, lambda: hosts.processes[0].pid)):
+        host.keep()
+        assert host.answers
+        settings().session_socket.unlink()
+        dog.stuck = True
+        host.keep()
+        assert hosts.processes[0].poll() is not None
 
 
 def test_one_that_starts_for_ever_is_killed_and_started_again(
