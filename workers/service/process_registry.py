@@ -75,15 +75,19 @@ def end_stopped_processes(settings: Settings) -> None:
     for name, entry in _entries(settings).items():
         family = list(tree(entry.pid)) if entry.lives() else []
         for pid in filter(is_stopped, family):
-            log.error("stopped_process_killed", process=name, pid=pid, of="a dead service")
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except PermissionError as error:  # that service ran as another user
+                    log.warning("stopped_process_not_killed", process=name, pid=pid, error=error)
+                else:
+                    log.error("stopped_process_killed", process=name, pid=pid, of="a dead service")
 
 
 def _entries(settings: Settings) -> dict[str, _Entry]:
-    """What the registry holds; nothing of one that an older version wrote."""
+    """What the registry holds; nothing of one that an older version wrote, or that was damaged."""
     try:
         found = json.loads(registry_file(settings).read_text())
         return {str(name): _Entry(int(pid), int(started)) for name, (pid, started) in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return {}

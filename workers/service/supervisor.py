@@ -136,6 +136,8 @@ class Supervisor:
         self._instance = uuid.uuid4().hex
         """Tells this service from any other one that has the node's name."""
         self._starting = False
+        self._has_home = False
+        """Whether no other service works in this home: its session host would have answered in place of ours."""
         self._registered: dict[str, int] = {}
         """The pids that are in the registry."""
 
@@ -160,6 +162,7 @@ class Supervisor:
                 refuse_second_node(redis, settings)
                 refuse_second_of_a_name(redis, wakes, settings)
                 self._session_host.start()
+                self._has_home = True
                 self._broker.keep()
                 self._tools.keep()
                 # What was purged while this node was down leaves its disk before any thread comes to it.
@@ -221,7 +224,8 @@ class Supervisor:
         last session is still here.
         """
         self._starting = False
-        if not another_lives(self._settings):  # one that was refused leaves the files of the one that works
+        # One that was refused leaves the files of the one that works, which in another container it cannot see.
+        if self._has_home and not another_lives(self._settings):
             for file in (ready_file, registry_file, sweep_file):
                 file(self._settings).unlink(missing_ok=True)
         settings = self._settings

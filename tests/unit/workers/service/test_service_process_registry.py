@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -116,7 +117,28 @@ def test_a_service_is_no_other_one_to_itself(settings: Settings) -> None:
     assert not another_lives(settings)
 
 
-@pytest.mark.parametrize("text", ['{"worker-1": 4711}', '{"worker-1": [1]}', "[]", "{", '{"worker-1": ["a", "b"]}'])
+NO_REGISTRY = ['{"worker-1": 4711}', '{"worker-1": [1]}', "[]", "{", '{"worker-1": ["a", "b"]}']
+DAMAGED = ['{"worker-1": [1e999, 1]}', '{"worker-1": ' + "[" * 100_000, "\0" * 100]
+
+
+def test_a_stopped_process_of_another_user_keeps_no_service_from_starting(
+    settings: Settings, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(pid: int, signum: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    service, worker, janitor = started(), started(), started()
+    write_registry(settings, {SUPERVISOR: service.pid, "worker-1": worker.pid, "janitor": janitor.pid})
+    stop(worker)
+    stop(janitor)
+    dies(service)
+    with monkeypatch.context() as kernel:
+        kernel.setattr(os, "kill", refuses)
+        end_stopped_processes(settings)
+    assert is_stopped(worker.pid)
+
+
+@pytest.mark.parametrize("text", NO_REGISTRY + DAMAGED)
 def test_a_registry_that_an_older_version_or_nobody_wrote_says_nothing(settings: Settings, text: str) -> None:
     registry_file(settings).write_text(text)
     end_stopped_processes(settings)

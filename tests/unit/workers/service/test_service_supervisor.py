@@ -18,7 +18,7 @@ from core.settings import Settings, load_settings
 from core.store import Store
 from workers.service import clean_rooms, health, janitor, rq_worker, schedules
 from workers.service import supervisor as module
-from workers.service.process_registry import live_processes, write_registry
+from workers.service.process_registry import live_processes, registry_file, write_registry
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
 
@@ -133,7 +133,25 @@ def test_a_service_that_is_refused_leaves_the_files_of_the_one_that_works(tmp_pa
         assert module.ready_file(settings).exists()
         assert live_processes(settings) == {"supervisor": True}
         working.kill()
+
+
+def test_a_service_that_is_refused_leaves_the_files_of_one_in_another_container(tmp_path: Path, wakes: Wakes) -> None:
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    module.ready_file(settings).write_text("1")
+    registry = '{"supervisor": [1, 4711]}'  # process 1 of that container is none of this one
+    registry_file(settings).write_text(registry)
     Supervisor(settings)._stop(wakes)
+    assert module.ready_file(settings).exists()
+    assert registry_file(settings).read_text() == registry
+
+
+def test_a_service_that_worked_takes_its_files_away(tmp_path: Path, wakes: Wakes) -> None:
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    supervisor = Supervisor(settings)
+    supervisor._has_home = True
+    module.ready_file(settings).write_text(str(os.getpid()))
+    write_registry(settings, {"supervisor": os.getpid()})
+    supervisor._stop(wakes)
     assert not module.ready_file(settings).exists()
     assert live_processes(settings) == {}
 
