@@ -315,17 +315,18 @@ class Checkpoint:
 
     def _append(self, line: bytes) -> None:
         """One write per checkpoint; now and then the log is begun anew with its last two lines."""
-        before, self._line = self._line, line
         if self._file is not None and self._file.size > _LOG_LIMIT + 4 * len(line):
             self.close()
-            replace_durably(self._log, before + line)
-            self._unsynced[self._folder] = None
+            replace_durably(self._log, self._line + line)
+            self._line = line
+            sync_path(self._folder)  # now: a line that waits for its sync gets that of the new log, by its name
             return
         if self._file is None:
             if not self._log.exists():
                 self._unsynced[self._folder] = None
             self._file = LineFile(self._log)
         self._file.append(line)
+        self._line = line
         self._unsynced[self._file] = None
 
     def _last(self) -> Message:

@@ -421,9 +421,9 @@ class ThreadHome:
         last = max(self._finished.values(), default=None)
         lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._journal.lines()]
         replace_durably(self._journal.path, b"".join(lines))
+        sync_path(self.folder)  # now: a result that waits for its sync gets that of the new journal, by its name
         self._journal.close()
         self._journal = LineFile(self._journal.path)
-        self._unsynced[self.folder] = None  # before the journal: a power cut must not bring the old one back
         for offset, line in self._journal.lines():
             if (cell_id := _finished_in(line)) is not None:
                 self._finished[cell_id] = (offset, len(line))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from executor import home as home_module
 from executor.frames import to_json
 from executor.home import Home, KeptFile
 from executor.line_file import LineFile
@@ -122,19 +123,22 @@ def test_a_journal_forgets_what_old_cells_printed_and_nothing_else(tmp_path: Pat
     thread.close()
 
 
-def test_a_journal_that_was_rewritten_is_synced_with_its_folder(tmp_path: Path) -> None:
+def test_a_journal_that_was_rewritten_is_synced_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The old journal would be back after a power cut, without the cells that came later."""
+    synced: list[Path] = []
+    monkeypatch.setattr(home_module, "sync_path", synced.append)
     thread = Home(tmp_path).thread("t")
     for number in range(9):
         thread.started(f"c{number}")
         thread.take_unsynced()
         thread.finished(f"c{number}", to_json(result_to(CellResult(f"c{number}", "ok", stdout="x" * 1_000_000))))
     thread.take_unsynced()
+    assert thread.folder not in synced
     thread.started("next")
-    assert [one.path.name if isinstance(one, LineFile) else one.name for one in thread.take_unsynced()] == [
-        "t",
-        "cells.jsonl",
-    ]
+    assert thread.folder in synced
+    assert [one.path.name for one in thread.take_unsynced() if isinstance(one, LineFile)] == ["cells.jsonl"]
     thread.close()
 
 

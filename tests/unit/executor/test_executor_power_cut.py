@@ -17,7 +17,7 @@ from power_cut import PowerCut
 
 from executor.client import HostUnavailable, SessionClient
 from executor.environment import clean_environment
-from executor.home import Home
+from executor.home import Home, ThreadHome
 from executor.launch import running_host
 
 pytestmark = pytest.mark.process
@@ -168,3 +168,74 @@ def test_the_key_of_a_home_is_whole_or_not_there(tmp_path: Path) -> None:
     assert len(home.secret()) == 32
     assert Home(tmp_path / "home").secret() == home.secret()
     assert list((tmp_path / "home" / "tmp").iterdir()) == []
+
+
+JOURNAL_BEGUN_ANEW = """
+import os, signal, sys
+from pathlib import Path
+from executor.durable import Disk, open_syncs
+from executor.event_loop import Loop
+from executor.home import ThreadHome
+
+thread, disk = ThreadHome(Path(sys.argv[1]), "t"), Disk(Loop(), open_syncs(print))
+thread.started("a")
+disk.sync(thread.take_unsynced(), lambda: None)
+disk.finish()
+thread.started("b")
+disk.sync(thread.take_unsynced(), lambda: None)
+thread.finished("b", "1")
+disk.sync(thread.take_unsynced(), lambda: os.kill(os.getpid(), signal.SIGKILL))
+thread._shorten_at = 0
+thread.started("c")
+disk.finish()
+"""
+"""The result waits for its sync while the next cell has the journal begun anew. Told, the power is cut."""
+
+
+def test_a_result_that_was_told_outlives_a_journal_that_was_begun_anew_before_its_sync(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    power = PowerCut(home, tmp_path / "power")
+    command = [sys.executable, "-c", JOURNAL_BEGUN_ANEW, str(home / "thread")]
+    ended = subprocess.run(command, env={**os.environ, **power.environment}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    power.cut()
+    assert ThreadHome(home / "thread", "t").result("b") == 1
+
+
+LOG_BEGUN_ANEW = """
+import os, signal, sys
+from pathlib import Path
+from executor import checkpoints
+from executor.durable import Disk, open_syncs
+from executor.event_loop import Loop
+
+checkpoint = checkpoints.Checkpoint(Path(sys.argv[1]), "t", b"key", {})
+disk = Disk(Loop(), open_syncs(print))
+
+def keep(cell):
+    checkpoint._append_signed({"thread": "t", "cell": cell, "parts": []})
+
+keep("a")
+disk.sync(checkpoint.take_unsynced(), lambda: None)
+disk.finish()
+keep("b")
+disk.sync(checkpoint.take_unsynced(), lambda: None)
+keep("c")
+disk.sync(checkpoint.take_unsynced(), lambda: os.kill(os.getpid(), signal.SIGKILL))
+checkpoints._LOG_LIMIT = -(1 << 20)
+keep("d")
+disk.finish()
+"""
+"""The same for the log of the variables, after cell c."""
+
+
+def test_variables_that_are_noted_as_kept_outlive_a_log_that_was_begun_anew_before_its_sync(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    power = PowerCut(home, tmp_path / "power")
+    command = [sys.executable, "-c", LOG_BEGUN_ANEW, str(home)]
+    ended = subprocess.run(command, env={**os.environ, **power.environment}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    power.cut()
+    assert b'"cell":"c"' in (home / "state" / "log.jsonl").read_bytes()

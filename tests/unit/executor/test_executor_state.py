@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hmac
 import json
 import os
@@ -18,9 +19,11 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
+from executor import checkpoints
 from executor.checkpoints import Checkpoint, Receiver, announced
 from executor.client import HostUnavailable, SessionClient
 from executor.launch import running_host, start_host, stop_host
+from executor.line_file import LineFile
 from executor.values import CellResult, Limits, Variable
 from workers.delivery.notices import worded
 
@@ -664,6 +667,26 @@ def test_a_checkpoint_that_changed_after_it_was_signed_in_advance_is_signed_anew
     assert there.last_cell() == "c2"
     assert there.undo("c2") == "undone"
     there.close()
+
+
+def test_an_undo_that_found_no_room_is_not_what_the_next_one_goes_back_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: LineFile, line: bytes) -> tuple[int, int]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    checkpoint = Checkpoint(tmp_path, "t", b"key", {})
+    for cell in ("c1", "c2"):
+        checkpoint.commit(came_whole(checkpoint, cell.encode()), cell)
+    with monkeypatch.context() as disk:
+        disk.setattr(LineFile, "append", full)
+        with pytest.raises(OSError, match="No space"):
+            checkpoint.undo("c2")
+    monkeypatch.setattr(checkpoints, "_LOG_LIMIT", -(1 << 20))  # the log is begun anew with its last two lines
+    checkpoint.commit(came_whole(checkpoint, b"c3"), "c3")
+    assert checkpoint.undo("c3") == "undone"
+    assert checkpoint.last_cell() == "c2"
+    checkpoint.close()
 
 
 def test_variables_that_came_too_late_take_nothing_from_those_of_another_host(tmp_path: Path) -> None:
