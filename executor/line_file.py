@@ -16,7 +16,11 @@ class LineFile:
         """-1 once it is closed: the kernel gives the number to another file then."""
         self.size = os.fstat(self.descriptor).st_size
         if self.size and os.pread(self.descriptor, 1, self.size - 1) != b"\n":
-            self.append(b"\n")  # a torn last line must not swallow the next one
+            try:
+                self.append(b"\n")  # a torn last line must not swallow the next one
+            except OSError:
+                self.close()
+                raise
 
     @property
     def closed(self) -> bool:

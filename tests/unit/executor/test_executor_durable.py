@@ -315,3 +315,21 @@ def test_a_file_that_was_closed_meanwhile_is_synced_by_its_name(disk: Disk, tmp_
     disk.close()
     other.close()
     assert opened == [tmp_path / "lines"]
+
+
+def test_a_torn_file_that_a_full_disk_cannot_mend_does_not_stay_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "lines").write_bytes(b"whole\ntor")
+    before = os.listdir("/proc/self/fd")
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            LineFile(tmp_path / "lines")
+    assert os.listdir("/proc/self/fd") == before
+    lines = LineFile(tmp_path / "lines")
+    assert [line for _, line in lines.lines()] == [b"whole\n", b"tor\n"]
+    lines.close()
