@@ -76,7 +76,8 @@ class Node:
         assert self.process is not None
         found: dict[str, psutil.Process] = {}
         registry = json.loads((self.settings.home / "worker.processes.json").read_text())
-        names = {pid: name for name, (pid, _) in registry.items()}
+        # An older version writes the pid alone; this one adds the moment of the start.
+        names = {entry if isinstance(entry, int) else entry[0]: name for name, entry in registry.items()}
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):
                 is_host = "executor.host" in " ".join(child.cmdline())
