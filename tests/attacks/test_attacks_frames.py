@@ -110,7 +110,8 @@ def test_frames_that_announce_variables_again_and_again_leave_nothing_behind(
     client, home = private
     client.run(thread, "0", "kept = 7")
     client.run(thread, "1", STATES)
-    assert client.run(thread, "2", "print(1 + 1, kept)").stdout == "2 7\n"
+    told = client.run(thread, "2", "print(1 + 1, kept)")
+    assert told.stdout == "2 7\n", told
     assert wait_for(lambda: state_bytes(home) < 1 << 20)
 
 
