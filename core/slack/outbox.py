@@ -48,6 +48,7 @@ class Outbox(Protocol):
 
     def outbox_take_up(self, row: OutboxRow) -> bool:
         """Begin a row anew that came to no end; True for one of those who ask at that moment."""
+        ...
 
     def outbox_dropped(self, lease: Lease | None, key: str) -> None:
         """Record that Slack took files and does not show them."""

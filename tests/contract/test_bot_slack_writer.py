@@ -934,27 +934,22 @@ def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press
     assert thread.replies() == []
 
 
-def test_a_pressed_post_that_is_tried_again_is_not_posted_by_another_press(
-    thread: Thread, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first try was long ago and was refused. While the second one is on its way, somebody else presses."""
+class LongAgo(datetime):
+    """A clock by which what is on its way now was given up long ago."""
 
-    class LongAgo(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return datetime.now(tz) - 2 * IN_FLIGHT
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return datetime.now(tz) - 2 * IN_FLIGHT
 
-    def press() -> Posted:
-        return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
 
-    thread.fault("chat.postMessage", "error", error="not_in_channel")
-    with monkeypatch.context() as then:
-        then.setattr(core.store.part, "datetime", LongAgo)
-        with pytest.raises(SlackUnreachable):
-            press()
+def press_twice(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> tuple[Posted, Posted]:
+    """What became of a press, and of somebody else's while the post of the first one is on its way."""
     others: list[Posted] = []
     numbers = count()
     real_post = core.slack.writer.post_message
+
+    def press() -> Posted:
+        return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
 
     def post(*given: Any, **named: Any) -> Any:
         if next(numbers) == 0:
@@ -962,36 +957,34 @@ def test_a_pressed_post_that_is_tried_again_is_not_posted_by_another_press(
         return real_post(*given, **named)
 
     monkeypatch.setattr(core.slack.writer, "post_message", post)
-    assert press().new
-    assert others == [Posted("", new=False)]
+    first = press()
+    (other,) = others
+    return first, other
+
+
+def test_a_pressed_post_that_is_tried_again_is_not_posted_by_another_press(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first try was long ago and was refused. While the second one is on its way, somebody else presses."""
+    thread.fault("chat.postMessage", "error", error="not_in_channel")
+    with monkeypatch.context() as then:
+        then.setattr(core.store.part, "datetime", LongAgo)
+        with pytest.raises(SlackUnreachable):
+            thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
+    first, other = press_twice(thread, monkeypatch)
+    assert first.new
+    assert other == Posted("", new=False)
     assert [reply["text"] for reply in thread.replies()] == ["the report"]
 
 
 def test_a_pressed_post_that_a_dead_process_began_is_posted_by_one_of_two_presses(
     thread: Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class LongAgo(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return datetime.now(tz) - 2 * IN_FLIGHT
-
     with monkeypatch.context() as then:
         then.setattr(core.store.part, "datetime", LongAgo)
         begun = {"text": "the report"}
         thread.store.outbox_begin(None, "t1:shared", "chat.postMessage", begun, thread_id=thread.key.id)
-    others: list[Posted] = []
-    numbers = count()
-    real_post = core.slack.writer.post_message
-
-    def press() -> Posted:
-        return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
-
-    def post(*given: Any, **named: Any) -> Any:
-        if next(numbers) == 0:
-            others.append(press())
-        return real_post(*given, **named)
-
-    monkeypatch.setattr(core.slack.writer, "post_message", post)
-    assert press().new
-    assert others == [Posted("", new=False)]
+    first, other = press_twice(thread, monkeypatch)
+    assert first.new
+    assert other == Posted("", new=False)
     assert [reply["text"] for reply in thread.replies()] == ["the report"]

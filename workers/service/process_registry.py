@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from core.settings import Settings
 from core.telemetry import get_logger
 from executor.processes import is_stopped, started_at, tree
@@ -22,6 +24,8 @@ log = get_logger(__name__)
 
 SUPERVISOR = "supervisor"
 """The name of the process that writes the registry."""
+_REGISTRY = TypeAdapter(dict[str, tuple[int, int]])
+"""Each process by name: its pid, and the moment of its start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +66,12 @@ def live_processes(settings: Settings) -> dict[str, bool]:
     return {name: entry.lives() for name, entry in _entries(settings).items()}
 
 
-def another_lives(settings: Settings) -> bool:
-    """Whether a worker service that is not this process works in this home."""
-    supervisor = _entries(settings).get(SUPERVISOR)
-    return supervisor is not None and supervisor.pid != os.getpid() and supervisor.lives()
-
-
 def end_stopped_processes(settings: Settings) -> None:
     """Kill what a dead service of this home left stopped. Where that service lives, nothing is touched."""
-    if another_lives(settings):
+    entries = _entries(settings)
+    if SUPERVISOR in entries and entries[SUPERVISOR].lives():
         return
-    for name, entry in _entries(settings).items():
+    for name, entry in entries.items():
         family = list(tree(entry.pid)) if entry.lives() else []
         for pid in filter(is_stopped, family):
             with suppress(ProcessLookupError):
@@ -87,7 +86,7 @@ def end_stopped_processes(settings: Settings) -> None:
 def _entries(settings: Settings) -> dict[str, _Entry]:
     """What the registry holds; nothing of one that an older version wrote, or that was damaged."""
     try:
-        found = json.loads(registry_file(settings).read_text())
-        return {str(name): _Entry(int(pid), int(started)) for name, (pid, started) in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        found = _REGISTRY.validate_json(registry_file(settings).read_bytes())
+    except (OSError, ValidationError):
         return {}
+    return {name: _Entry(*entry) for name, entry in found.items()}

@@ -45,7 +45,6 @@ from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
 from workers.service.process_registry import (
     SUPERVISOR,
-    another_lives,
     end_stopped_processes,
     registry_file,
     sweep_file,
@@ -225,7 +224,7 @@ class Supervisor:
         """
         self._starting = False
         # One that was refused leaves the files of the one that works, which in another container it cannot see.
-        if self._has_home and not another_lives(self._settings):
+        if self._has_home:
             for file in (ready_file, registry_file, sweep_file):
                 file(self._settings).unlink(missing_ok=True)
         settings = self._settings

@@ -18,7 +18,6 @@ from core.settings import Settings, load_settings
 from executor.processes import is_stopped
 from workers.service.process_registry import (
     SUPERVISOR,
-    another_lives,
     end_stopped_processes,
     live_processes,
     registry_file,
@@ -109,12 +108,6 @@ def test_nothing_is_killed_while_the_service_lives(settings: Settings, started: 
     stop(worker)
     end_stopped_processes(settings)
     assert is_stopped(worker.pid)
-    assert another_lives(settings)
-
-
-def test_a_service_is_no_other_one_to_itself(settings: Settings) -> None:
-    write_registry(settings, {SUPERVISOR: os.getpid()})
-    assert not another_lives(settings)
 
 
 NO_REGISTRY = ['{"worker-1": 4711}', '{"worker-1": [1]}', "[]", "{", '{"worker-1": ["a", "b"]}']
@@ -143,4 +136,3 @@ def test_a_registry_that_an_older_version_or_nobody_wrote_says_nothing(settings:
     registry_file(settings).write_text(text)
     end_stopped_processes(settings)
     assert live_processes(settings) == {}
-    assert not another_lives(settings)
