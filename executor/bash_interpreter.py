@@ -99,7 +99,7 @@ class BashInterpreter:
 
     def _end(self, why: Notice, *also: Notice, by_limit: bool = False) -> None:
         if self.session is not None:
-            keeping = self._lifecycle.phase is Phase.KEEPING
+            keeping = self._lifecycle.phase.is_keeping
             self.notices += (*also, *((notice("shell_changes_not_kept", why=why),) if keeping else ()))
             self._lifecycle.end(why, by_limit=by_limit)
 
@@ -203,7 +203,7 @@ class BashInterpreter:
         phase = self._lifecycle.gone()
         if phase is Phase.RESTORING:
             self._died_restoring()
-        elif phase is Phase.KEEPING:
+        elif phase.is_keeping:
             self.notices = (notice("shell_changes_not_kept", why=ending.why),)
         unused = phase is not Phase.RUNNING and self._python.session is not None
         self._owner.interpreter_died(self, session, ending, unused=unused)

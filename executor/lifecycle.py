@@ -1,6 +1,6 @@
 """The state of one interpreter: which phase its subprocess is in, and how it goes from one phase to the next.
 
-ABSENT → STARTING → IDLE → RUNNING → KEEPING → IDLE
+ABSENT → STARTING → IDLE → RUNNING → KEEPING → STORING → IDLE
              └ RESTORING ┘
 any phase but ABSENT → ENDING (we end it on purpose) → ABSENT
 """
@@ -25,8 +25,14 @@ class Phase(Enum):
     RESTORING = "restoring its variables"
     IDLE = "idle"
     RUNNING = "running a cell"
-    KEEPING = "keeping its variables"
+    KEEPING = "sending its variables"
+    STORING = "idle, while the host puts its variables on the disk"
     ENDING = "being ended on purpose"
+
+    @property
+    def is_keeping(self) -> bool:
+        """Whether what the last cell left is not kept yet."""
+        return self in (Phase.KEEPING, Phase.STORING)
 
 
 class Lifecycle:
@@ -41,7 +47,7 @@ class Lifecycle:
     @property
     def checkpointing(self) -> bool:
         """Whether variables are being restored or kept."""
-        return self.phase in (Phase.RESTORING, Phase.KEEPING)
+        return self.phase is Phase.RESTORING or self.phase.is_keeping
 
     @property
     def free_session(self) -> Session | None:
@@ -73,8 +79,9 @@ class Lifecycle:
             self.phase = Phase.IDLE
 
     def received(self) -> None:
-        """All that is to be kept has come: the subprocess has nothing left to do in time."""
+        """All that is to be kept has come: the subprocess has nothing left to do in time, nor to say."""
         self._cancel_timer()
+        self.phase = Phase.STORING
 
     def checkpointed(self) -> None:
         """The variables are restored or kept."""

@@ -209,7 +209,7 @@ class PythonInterpreter:
         self._counters.lived_s += time.monotonic() - self._began
         if phase is Phase.RESTORING:
             self.unsaved.died_restoring(ending)
-        elif phase is Phase.KEEPING:
+        elif phase.is_keeping:
             self.unsaved.died_keeping(ending)
         if not self._owner.interpreter_died(self, session, ending, unused=phase is Phase.STARTING):
             self.unsaved.ended_between_cells(ending)

@@ -88,6 +88,7 @@ def test_an_interpreter_goes_from_phase_to_phase(lifecycle: Lifecycle) -> None:
         lifecycle.checkpointed,
         lifecycle.begin_cell,
         lifecycle.cell_ended,
+        lifecycle.received,
         lifecycle.checkpointed,
         lifecycle.gone,
     )
@@ -101,6 +102,7 @@ def test_an_interpreter_goes_from_phase_to_phase(lifecycle: Lifecycle) -> None:
         Phase.IDLE,
         Phase.RUNNING,
         Phase.KEEPING,
+        Phase.STORING,
         Phase.IDLE,
         Phase.ABSENT,
     ]

@@ -1,0 +1,71 @@
+"""The Python of a thread, phase by phase, with a subprocess that says what the test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+from unittest.mock import MagicMock
+
+import pytest
+
+from executor.checkpoints import Checkpoint, Receiver
+from executor.counters import Counters
+from executor.durable import Disk
+from executor.event_loop import Loop
+from executor.frames import Message, ProtocolError
+from executor.home import ThreadHome
+from executor.python_interpreter import PythonInterpreter
+
+STATE: Message = {
+    "type": "state",
+    "keys": [],
+    "parts": [],
+    "lost": [],
+    "why": None,
+    "future": 0,
+    "set_by": {},
+    "variables": [],
+}
+
+
+class SlowDisk:
+    """A disk whose syncs end when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def sync(self, written: object, then: Callable[[], None]) -> None:
+        self.waiting.append(then)
+
+    sync_soon = sync
+
+
+def test_a_subprocess_has_nothing_to_say_while_its_variables_are_stored(tmp_path: Path) -> None:
+    thread, disk = ThreadHome(tmp_path, "t"), SlowDisk()
+    thread.started("a")
+    received: list[Receiver] = []
+    session = MagicMock(ready=True, receive=received.append)
+    owner = MagicMock(after_result=lambda call: call())
+    interpreter = PythonInterpreter(
+        thread,
+        owner,
+        loop=Loop(),
+        disk=cast(Disk, disk),
+        checkpoint=Checkpoint(tmp_path, "t", b"key", {}),
+        counters=Counters(),
+        start=lambda listener: session,
+        state_limit=lambda: 1 << 20,
+    )
+    interpreter.take()
+    interpreter.session_ready(session)
+    interpreter.begin(MagicMock())
+    interpreter.session_said(session, {"type": "result"})
+    interpreter.session_said(session, STATE)
+    interpreter.session_saved(session, received[0])
+    with pytest.raises(ProtocolError, match="out of turn"):
+        interpreter.session_said(session, STATE)
+    assert len(received) == 1
+    assert not interpreter.kept
+    disk.waiting.pop(0)()
+    assert interpreter.kept
