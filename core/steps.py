@@ -859,6 +859,13 @@ CONFIRM_CALL = "confirm:"
 APPROVE_CALL = "approve:"
 """The call ids of our own questions whether a cell may run begin so; then comes their number in the turn."""
 
+HOLD_CALL = "hold-"
+"""The call ids of our own questions whether a report with unsourced figures is posted begin so; then comes the number
+of its episode."""
+
+OUR_CALLS = (RESET_CALL, CONFIRM_CALL, APPROVE_CALL, HOLD_CALL, OWN_CALL)
+"""No call of a model has an id that begins like one of these: an answer to our question would be taken for its own."""
+
 
 class GaveUp(Value):
     """The turn ended without an answer. `reason` is a short code, `text` what people read."""

@@ -40,6 +40,7 @@ from core.second_route import SecondRoute
 from core.steps import (
     APPROVAL_EXPIRED,
     APPROVAL_REJECTED,
+    HOLD_CALL,
     OWN_CALL,
     Approval,
     Asked,
@@ -94,8 +95,6 @@ from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_
 from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
-_HOLD = "hold"
-"""The call ids of our own question whether to post a report with unsourced figures begin like this."""
 _SHOWN_FIGURES = 6
 PROMPT_TOLERANCE = 1.25
 """A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
@@ -452,13 +451,13 @@ def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
     shown = ", ".join(one_line(figure, 40) for figure in figures[:_SHOWN_FIGURES])
     question = say("hold_question", turn.language, count=len(figures), figures=shown)
     options = (say("hold_post", turn.language), say("hold_drop", turn.language))
-    return AskHuman(f"{_HOLD}-{episode.number}", question, options)
+    return AskHuman(f"{HOLD_CALL}{episode.number}", question, options)
 
 
 def _answer_of_hold(episode: Episode) -> str:
     """The option that a person chose when the report was last held back, "" for none or for other words."""
     held = [
-        n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)
+        n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(HOLD_CALL)
     ]
     if not held or not isinstance(asked := episode.steps[held[-1]], Questioned):
         return ""

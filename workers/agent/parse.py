@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from core.steps import Replied, ToolCall
+from core.steps import OUR_CALLS, Replied, ToolCall
 from workers.agent.intents import Intent, Malformed, Reading, Report, RunPython
 from workers.agent.plans import planned
 from workers.agent.repair import Unreadable, read_json
@@ -85,6 +85,8 @@ def _read(said: str, asked: tuple[ToolCall, ...], end: str, number: int) -> Read
         calls = [single for call in asked for single in single_calls(call)]
         for place, call in enumerate(calls, start=1):
             call_id = call.id or f"call-{number}-{place}"
+            if call_id.startswith(OUR_CALLS):
+                call_id = f"call-{call_id}"
             while call_id in seen:
                 call_id += f"-{place}"
             seen.add(call_id)

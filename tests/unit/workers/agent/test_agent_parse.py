@@ -7,7 +7,7 @@ import json
 import pytest
 from agent_kit import call, said
 
-from core.steps import Replied, ToolCall
+from core.steps import OUR_CALLS, Replied, ToolCall
 from workers.agent.intents import Intent, Malformed, Question, Report, RunPython
 from workers.agent.parse import read_reply
 from workers.agent.repair import Unreadable, read_json
@@ -170,6 +170,14 @@ def test_a_parallel_wrapper_is_several_calls() -> None:
     reading = read_reply(reply, 1)
     assert [intent.code for intent in reading.intents if isinstance(intent, RunPython)] == ["a = 1", "b = 2"]
     assert len({intent.call_id for intent in reading.intents}) == 2
+
+
+@pytest.mark.parametrize("given", ["reset", "approve:1", "confirm:1a", "hold-1", "own:1.0", "own:startup:1"])
+def test_no_call_of_a_model_has_an_id_of_our_own_questions(given: str) -> None:
+    reading = read_reply(said(call("ask_user", given, question="Go on?"), call("run_python", f"call-{given}")), 1)
+    ids = [intent.call_id for intent in reading.intents]
+    assert not any(call_id.startswith(OUR_CALLS) for call_id in ids)
+    assert len(set(ids)) == 2
 
 
 def test_broken_escapes_never_become_text_that_cannot_be_stored() -> None:
