@@ -14,6 +14,7 @@ from executor.sandbox import landlock
 from executor.sandbox.cgroup import Cgroups, Group
 from executor.sandbox.cgroup import find as find_cgroups
 from executor.sandbox.probe import judge
+from executor.sandbox.root import system_paths
 from executor.sandbox.steps import plans
 from executor.sandbox_check import Probe
 from executor.session import Listener, Session
@@ -24,6 +25,8 @@ from executor.zygote_client import CannotIsolate, Zygote
 _GROUP_RETRY_S = 0.1
 RENEW_AFTER_FORKS = 250
 _RENEW_AFTER_S = 6 * 3600.0
+_KEEPS = "cloudpickle"
+"""The library without which no variable outlives its process."""
 _MANY_ZYGOTES = 4
 """Each holds 100 to 200 MB. With so many, the newest goes on until the sessions of an older one have ended."""
 
@@ -96,10 +99,15 @@ class Subprocesses:
     def open(self) -> None:
         """Start the zygote under the strongest plan that works here, and judge its sandbox. Runs the loop meanwhile.
 
-        Raises RuntimeError when no session can be started.
+        Raises RuntimeError when no session can be started, or when none would see the libraries.
         """
         self._zygote = self._strongest_zygote()
         self.versions = self._zygote.versions
+        if _KEEPS not in self.versions:
+            raise RuntimeError(
+                f"sessions do not see the library {_KEEPS}, so no variable would outlive its process. They see "
+                f"{', '.join(system_paths())}. Install Threadbook with its libraries in one virtual environment."
+            )
         if self._zygote.plan.namespaces:
             self._spares = Spares(self._loop, self._limits.spare_sessions, self._start_spare)
             self._spares.refill()

@@ -220,10 +220,9 @@ class Runner:
         message["variables"] = describe_variables(namespace, self._set_by)
         parts: list[Part] = []
         try:
-            if self._keeper.able:
-                message["keys"], parts, lost = self._keeper.save(self._mentioned)
-                message["lost"] = lost[:_NAMES]
-                message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
+            message["keys"], parts, lost = self._keeper.save(self._mentioned)
+            message["lost"] = lost[:_NAMES]
+            message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
         except BaseException as error:
             message["why"] = "too_large_to_keep" if isinstance(error, TooLargeToKeep) else kind_of(error)
         self._leave_if_forked()

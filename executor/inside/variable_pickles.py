@@ -80,13 +80,8 @@ class Keeper:
         self._hopeless: dict[str, tuple[int, str]] = {}
         """By name the id of an object that cannot be pickled, and why."""
         self._pickler: Any = None
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError):  # the first variables that cannot be kept for it say so
             self._pickler = pickler_class()
-
-    @property
-    def able(self) -> bool:
-        """Whether anything can be kept: it takes the library cloudpickle."""
-        return self._pickler is not None
 
     def expect(self, mentioned: set[str]) -> None:
         """A cell is about to run that uses these names. To be said before each: a name may be gone afterwards."""
@@ -217,7 +212,8 @@ class Keeper:
 
     def _new_pickler(self, file: Any, *, buffers: list[Any] | None = None) -> Any:
         """One that includes what is large."""
-        pickler = self._pickler(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
+        made_by = self._pickler or pickler_class()
+        pickler = made_by(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
         pickler.namespace = self._namespace
         pickler.globals_ref[id(self._namespace)] = self._namespace
         pickler.key_of = None
@@ -319,7 +315,7 @@ class _Forgetful(list[Any]):
 
 @functools.cache
 def pickler_class() -> Any:
-    """cloudpickle's pickler with our additions. ImportError without that library. The zygote asks first."""
+    """cloudpickle's pickler with our additions. Raises ImportError without that library."""
     base: Any = importlib.import_module("cloudpickle").Pickler
 
     class Pickler(base):  # type: ignore[misc]  # found at run time

@@ -8,7 +8,9 @@ onto, or made in, a place that a cell could have prepared.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import site
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +55,11 @@ def system_paths() -> tuple[str, ...]:
     """What programs and libraries need, outermost first, each once: the same before and after the change of root."""
     package = Path(__file__).resolve().parent.parent
     ours = [str(package), str(package.parent / "threadbook_tools")]
-    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), *ours]
+    own_user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), *own_user, *ours]
     chosen: list[str] = []
-    for path in paths:
+    # What a link leads to is shown too: a virtual environment may be a link itself.
+    for path in itertools.chain.from_iterable((path, os.path.realpath(path)) for path in paths):
         inside = any(path == other or path.startswith(other + "/") for other in chosen if not os.path.islink(other))
         if os.path.lexists(path) and not inside:
             chosen.append(path)
@@ -103,7 +107,7 @@ def build(sources: Sources) -> None:
 
 def _open_source(path: str) -> Source:
     if os.path.islink(path):
-        return Source(path, os.readlink(path), folder=False, descriptor=None)
+        return Source(path, os.path.realpath(path), folder=False, descriptor=None)
     return Source(path, None, os.path.isdir(path), os.open(path, os.O_PATH | os.O_CLOEXEC))
 
 
