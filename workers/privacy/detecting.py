@@ -16,9 +16,9 @@ _EMAIL = re.compile(
     r"[\w%+][\w.%+-]{0,63}@(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?P<top>[^\W\d_]{2,24})(?![\w-])"
     r"|[\w.-]{1,60}(?=\u2026|\.\.\.))"
 )
-_MEMBERS = "iloc loc at iat values mean sum dot shape astype index columns apply copy head transpose"
+_MEMBERS = "iloc loc iat values mean sum dot shape astype index columns apply copy head transpose"
 _NO_TOP = frozenset(_MEMBERS.split())
-"""Names behind a matrix product in code: `X@W.values`."""
+"""Names behind a matrix product in code: `X@W.values`. `at` is one before a bracket alone: it is Austria's domain."""
 _IBAN = re.compile(_START + r"[A-Za-z]{2}\d{2}(?=[ \-]?[A-Za-z0-9])")
 _CARD = re.compile(_START + r"(?<!\d\.)(?<!\+)\d(?:[ -]?\d){11,18}(?!\w)(?!\.\d*[1-9])")
 _ALONE = r"(?<![.+-])"
@@ -105,7 +105,8 @@ def _ids(text: str) -> Iterator[Found]:
 
 def _emails(text: str) -> Iterator[Found]:
     for match in _EMAIL.finditer(text):
-        if match["top"] not in _NO_TOP:
+        is_code = match["top"] in _NO_TOP or (match["top"] == "at" and text.startswith("[", match.end()))
+        if not is_code:
             yield Found(match.start(), match.end(), "email")
 
 

@@ -18,6 +18,7 @@ POSITIVES = {
     "email": [
         "ana@example.org", "ana.souza+sales@mail.example.co.uk", "O_Brien-2@x1.de", "jörg@müller.example", "陈晨@例子.中国",
         "%user@host.io", "A@B.CO", "first.last@sub.domain.museum",
+        "anna.huber@firma.at", "post@uni-wien.ac.at",
     ],
     "phone": [
         "+49 30 1234567", "+4915112345678", "+1 (212) 555-0123", "(212) 555-0123", "212-555-0123", "212.555.0123",
@@ -42,7 +43,7 @@ POSITIVES = {
 
 NEAR_MISSES = [
     # mail
-    "X@W.values", "@app.route", "user@localhost", "ana@@example.org", "a @ b.com", "price @ 3.50", "<@U0ANA00001>",
+    "X@W.values", "X@W.at[0]", "@app.route", "user@localhost", "ana@@example.org", "a @ b.com", "price @ 3.50", "<@U0ANA00001>",
     # telephone numbers
     "2024-03-05", "01-02-2024", "2024-03-05 10:11:12", "1,234,567", "+12345678", "+1234567.5", "10.0.0.1", "192.168.100.200",
     "0.0712345678", "12813812345678", "1700000000", "1700000000000", "ISBN 978-3-16-148410-0", "00123", "1-2-3", "-212-555-01",
