@@ -20,7 +20,17 @@ _MEMBERS = "iloc loc iat values mean sum dot shape astype index columns apply co
 _NO_TOP = frozenset(_MEMBERS.split())
 """Names behind a matrix product in code: `X@W.values`. `at` is one before a bracket alone: it is Austria's domain."""
 _IBAN = re.compile(_START + r"[A-Za-z]{2}\d{2}(?=[ \-]?[A-Za-z0-9])")
-_CARD = re.compile(_START + r"(?<!\d\.)(?<!\+)\d(?:[ -]?\d){11,18}(?!\w)(?!\.\d*[1-9])")
+_CARDS = tuple(
+    re.compile(_START + r"(?<!\d\.)(?<!\+)" + digits + r"(?!\w)(?!\.\d*[1-9])")
+    for digits in (
+        r"\d(?:[ \-\u00a0]?\d){11,18}",
+        r"\d{12,19}",
+        r"\d{4}(?:[ \-\u00a0]\d{4}){3}",
+        r"\d{4}[ \-\u00a0]\d{6}[ \-\u00a0]\d{4,5}",
+    )
+)
+"""Any groups, then those that are printed on cards: another number may stand beside these, such as the month until
+which the card counts."""
 _ALONE = r"(?<![.+-])"
 _WHOLE = r"(?![\w-])(?!\.\d)"
 _INTERNATIONAL = re.compile(_START + r"(?<!\+)(?:\+|00(?=[1-9]))\d(?:[ ().\-/\u00a0]{0,2}\d){6,14}(?!\w)(?!\.\d)")
@@ -91,9 +101,10 @@ def _ibans(text: str) -> Iterator[Found]:
 
 
 def _cards(text: str) -> Iterator[Found]:
-    for match in _CARD.finditer(text):
-        if checksums.card(re.sub(r"[ -]", "", match.group())):
-            yield Found(match.start(), match.end(), "card")
+    for pattern in _CARDS:
+        for match in pattern.finditer(text):
+            if checksums.card(re.sub(r"\D", "", match.group())):
+                yield Found(match.start(), match.end(), "card")
 
 
 def _ids(text: str) -> Iterator[Found]:

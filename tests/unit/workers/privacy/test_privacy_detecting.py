@@ -33,7 +33,7 @@ POSITIVES = {
     "card": [
         "4111111111111111", "4111 1111 1111 1111", "4111-1111-1111-1111", "5555555555554444", "378282246310005",
         "3782 822463 10005", "6011111111111117", "3530111333300000", "30569309025904", "2223003122003222",
-        "6200000000000005",
+        "6200000000000005", "4111\u00a01111\u00a01111\u00a01111",
     ],
     "id": [
         "123-45-6789", "11010519491231002X", "440524188001010014", "12345678Z", "X1234567L", "AB123456C", "AB 12 34 56 C",
@@ -66,6 +66,14 @@ def test_a_real_value_is_found_whole_wherever_it_stands(around: str) -> None:
     written = [(kind, value, around.format(value)) for kind, values in POSITIVES.items() for value in values]
     found = [(kind, value, found_in(text)) for kind, value, text in written]
     assert [each for each in found if each[2] != [each[:2]]] == []
+
+
+@pytest.mark.parametrize(
+    "card", ["4111 1111 1111 1111", "4111-1111-1111-1111", "4111111111111111", "3782 822463 10005"]
+)
+@pytest.mark.parametrize("around", ["{} 12/27", "{} 123", "7 {}", "no. 12 {} 08 27", "2026-01-02 {}"])
+def test_a_card_number_is_found_beside_other_numbers(around: str, card: str) -> None:
+    assert found_in(around.format(card)) == [("card", card)]
 
 
 def found_in(text: str) -> list[tuple[str, str]]:
