@@ -221,6 +221,8 @@ def security_report(requirement: Requirement, iteration: Iteration) -> str:
         f"The code is in `history/iter-{iteration.number}/files/` and was not handed over.",
         "stopped": "**Not complete**: the build stopped.",
     }.get(iteration.state, f"Nothing of severity {requirement.security.fail_on} or more is open.")
+    if iteration.state in ("passed", "failed") and (unseen := not_looked_at(iteration)):
+        outcome = f"**Not complete**: the security rules have not judged {', '.join(unseen)}."
     lines = ["# Security report", "", outcome, "", "## Who looked", "", *looked, "", "## Findings", ""]
     lines += (
         ["| severity | where | rule | finding | state |", "| --- | --- | --- | --- | --- |", *rows]
@@ -268,6 +270,17 @@ def skipped_checks(iteration: Iteration) -> Iterable[tuple[str, Verdict]]:
         for verdict in built.best.verdicts if built.best else ():
             if verdict.state == "skipped":
                 yield built.name, verdict
+
+
+def not_looked_at(iteration: Iteration) -> tuple[str, ...]:
+    """The components that the security rules have not judged: their code cannot be read, or the rules are off."""
+    judged = {
+        built.name
+        for built in iteration.components
+        for verdict in (built.best.verdicts if built.best else ())
+        if verdict.critic == "security" and verdict.state != "skipped"
+    }
+    return tuple(built.name for built in iteration.components if built.name not in judged)
 
 
 def to_json(handed: HandedOver, folder: Path) -> Mapping[str, object]:

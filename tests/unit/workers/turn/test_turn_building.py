@@ -311,6 +311,12 @@ def test_a_program_that_fails_its_tests_is_posted_with_the_warning(world: World)
     assert "Not all checks pass: greet, tests: The test “it greets” fails" in said
 
 
+def test_a_program_that_cannot_be_read_is_called_neither_safe_nor_without_tests(world: World) -> None:
+    key = asked(world, model=Author(codes=(code("greet.py", "print('hello'"),)))
+    decide(world, key, "keep")
+    assert "Tests: not run. Security: greet: not looked at." in world.text(key)
+
+
 def test_an_unsafe_program_is_held_back_and_the_file_can_be_changed(world: World) -> None:
     unsafe = code("greet.py", 'import os, sys\nos.system("echo hello " + sys.argv[1])')
     key = asked(world, model=Author(codes=(unsafe,)))
