@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from workers.builder.build_state import State
 from workers.builder.components import Component, cases_of
+from workers.builder.coverage import coverage
 from workers.builder.critics.format import reads_as
 from workers.builder.fences import FENCE, files_of, quoted
 from workers.builder.iterations import BuiltComponent, Version
@@ -15,7 +16,6 @@ from workers.builder.progress import Progress
 from workers.builder.prompt_parts import numbered_rows, system
 from workers.builder.requirement import Case
 from workers.builder.taking_over import asked_of, checked_of
-from workers.builder.verdicts import CoverageRow, Verdict
 
 
 def written(state: State, component: Component) -> BuiltComponent:
@@ -45,7 +45,7 @@ def written(state: State, component: Component) -> BuiltComponent:
         checked=checked_of(state, component),
         files={path: best.files[path] for path in component.files if path in best.files},
         versions=tuple(versions),
-        coverage=_coverage(component, best.verdicts, cases_of(component, state.plan, state.cases)),
+        coverage=coverage(component, best.verdicts, cases_of(component, state.plan, state.cases)),
     )
 
 
@@ -184,24 +184,3 @@ def _said(component: Component, version: Version) -> Progress:
     return Progress(
         "version", component.name, f"version {version.number}: {'; '.join(bad) or 'no remark'}", good=not bad
     )
-
-
-def _coverage(component: Component, verdicts: Iterable[Verdict], cases: Iterable[Case]) -> tuple[CoverageRow, ...]:
-    """What is known of each requirement: tests that pass come before what a judge says."""
-    by_critic = {verdict.critic: verdict for verdict in verdicts}
-    rows = {row.id: row for row in by_critic["coverage"].rows} if "coverage" in by_critic else {}
-    tests = by_critic.get("tests")
-    broken = {one.about for one in tests.findings} if tests else set()
-    shown: dict[str, str] = {}
-    if tests and tests.state != "skipped":
-        for case in cases:
-            for covered in case.covers if case.name not in broken else ():
-                shown.setdefault(covered.removeprefix(f"{component.name}."), case.name)
-    found = []
-    for one in component.numbered:
-        if one.id in shown:
-            found.append(CoverageRow(id=one.id, text=one.text, state="tested", where=shown[one.id]))
-        else:
-            unknown = CoverageRow(id=one.id, text=one.text, state="unclear", why="nobody judged it")
-            found.append(rows.get(one.id, unknown))
-    return tuple(found)

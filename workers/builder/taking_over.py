@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workers.builder.build_state import State
 from workers.builder.components import Component, cases_of, digest
+from workers.builder.coverage import coverage
 from workers.builder.iterations import BuiltComponent, Version
 from workers.builder.judging_versions import Judged
 from workers.builder.progress import Progress
@@ -29,17 +30,17 @@ def taken_over(state: State, component: Component) -> BuiltComponent | None:
     verdicts = state.jury.judge(state.subject(component, files), models=False)
     if any(verdict.state == "failed" for verdict in verdicts):
         return None
-    rows = old.coverage
+    verdicts = _with_earlier(verdicts, old)
     state.files = files
     state.tell(Progress("kept", component.name, f"as in iteration {source}, checked again"))
-    version = Version(number=1, score=Judged(files, verdicts).score, kept=True, verdicts=_with_earlier(verdicts, old))
+    version = Version(number=1, score=Judged(files, verdicts).score, kept=True, verdicts=verdicts)
     return BuiltComponent(
         name=component.name,
         fingerprint=asked,
         checked=checked_of(state, component),
         files=old.files,
         versions=(version,),
-        coverage=rows,
+        coverage=coverage(component, verdicts, cases_of(component, state.plan, state.cases)),
         kept_from=old.kept_from or source,
     )
 
