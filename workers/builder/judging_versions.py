@@ -25,6 +25,8 @@ class Judged:
     files: Mapping[str, str]
     """All files of the program, with those of this version."""
     verdicts: tuple[Verdict, ...]
+    breaks: str = ""
+    """What a repair has broken in the components below; such a version is not kept."""
 
     @property
     def score(self) -> int:

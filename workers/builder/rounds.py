@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workers.builder.build_state import State
@@ -16,6 +16,7 @@ from workers.builder.progress import Progress
 from workers.builder.prompt_parts import numbered_rows, system
 from workers.builder.requirement import Case
 from workers.builder.taking_over import asked_of, checked_of
+from workers.builder.verdicts import Verdict, failures
 
 
 def written(state: State, component: Component) -> BuiltComponent:
@@ -32,7 +33,7 @@ def written(state: State, component: Component) -> BuiltComponent:
         state.go_on()
         target = _blamed(state, component, best)
         tried = _repaired(state, component, target, best, asked=asked, number=number, worse=worse)
-        better = tried.score > best.score
+        better = not tried.breaks and tried.score > best.score
         worse = "" if better else _why_worse(best, tried)
         versions.append(Version(number=number, score=tried.score, kept=better, why=worse, verdicts=tried.verdicts))
         state.tell(_said(component, versions[-1]))
@@ -111,11 +112,23 @@ def _judged(
     if not found:  # prose, or nothing: what is there already must not count as this version's
         fresh = {path: text for path, text in files.items() if path not in target.files}
     if target is not component:
-        below = state.jury.judge(state.subject(target, fresh, cut_off=cut_off), models=False)
-        if any(verdict.state == "failed" for verdict in below):
-            return Judged(fresh, below)
+        for one, built in _below(state, component, target):
+            below = state.jury.judge(state.subject(one, fresh, cut_off=cut_off), models=False)
+            if worse := _worse(built.best.verdicts if built.best else (), below):
+                return Judged(fresh, below, breaks=f"{one.name}: {worse}")
     verdicts = state.jury.judge(state.subject(component, fresh, cut_off=cut_off))
     return Judged(fresh, verdicts)
+
+
+def _below(state: State, component: Component, target: Component) -> Iterator[tuple[Component, BuiltComponent]]:
+    """A component that is repaired and those that use it, as far as they were built before `component`."""
+    touched = {target.name, *state.plan.above((target.name,))}
+    for one in state.plan.components:
+        if one is component:
+            return
+        built = state.iteration.component(one.name)
+        if one.name in touched and built is not None:
+            yield one, built
 
 
 def _code_prompt(state: State, component: Component) -> str:
@@ -166,13 +179,18 @@ def _blamed(state: State, component: Component, best: Judged) -> Component:
 
 
 def _why_worse(best: Judged, tried: Judged) -> str:
-    before = {verdict.critic: verdict for verdict in best.verdicts}
-    for verdict in tried.failed:
-        known = before.get(verdict.critic)
+    return tried.breaks or _worse(best.verdicts, tried.verdicts) or "the same remarks are still there"
+
+
+def _worse(before: Iterable[Verdict], now: Iterable[Verdict]) -> str:
+    """What fails now and did not fail before, or not so much; "" when nothing does."""
+    earlier = {verdict.critic: verdict for verdict in before}
+    for verdict in failures(now):
+        known = earlier.get(verdict.critic)
         if known is None or known.state != "failed" or verdict.good < known.good:
             first = verdict.findings[0] if verdict.findings else None
             return f"{verdict.critic}: {first.message if first else verdict.note}"
-    return "the same remarks are still there"
+    return ""
 
 
 def _said(component: Component, version: Version) -> Progress:

@@ -231,6 +231,74 @@ def test_a_test_that_breaks_in_the_component_below_repairs_that_one(tmp_path: Pa
     assert (tmp_path / "stats.py").read_text() == STATS + "\n"
 
 
+SHARED = """
+[file]
+name = "show"
+[[component]]
+name = "rates"
+requirements = "Give the rate."
+[[component]]
+name = "double"
+requirements = "Double the rate."
+depends_on = ["rates"]
+[[component]]
+name = "show"
+requirements = "Print the rate."
+depends_on = ["rates", "double"]
+[build]
+without = ["coverage", "review"]
+rounds = 1
+[tests]
+mutants = 0
+[[tests.case]]
+name = "it doubles"
+component = "double"
+call = "double()"
+expect = { value = 4 }
+[[tests.case]]
+name = "it shows"
+expect = { stdout = "3" }
+"""
+SHARED_CONTRACT = (
+    '{"components": {"rates": {"exports": [{"name": "rate", "signature": "rate() -> int"}]}, '
+    '"double": {"exports": [{"name": "double", "signature": "double() -> int"}]}}}'
+)
+RATES = "def rate():\n    return 2\n\n\ndef check():\n    raise ValueError('no')"
+
+
+def repaired_below(folder: Path, repair: str) -> Iteration:
+    """The build of a program whose test breaks in the component `rates`, which gets this repair."""
+    first = [
+        reply("# Interfaces of", SHARED_CONTRACT),
+        reply("# Component `rates`", code("rates.py", RATES)),
+        reply(
+            "# Component `double`",
+            code("double.py", "from rates import rate\n\n\ndef double():\n    return 2 * rate()"),
+        ),
+        reply(
+            "# Component `show`",
+            code("show.py", "from rates import check, rate\n\nif rate() != 3:\n    check()\nprint(rate())"),
+        ),
+    ]
+    return build(
+        folder, SHARED, model(first, [reply("# Component `rates`, version 2", code("rates.py", repair))])
+    ).iteration
+
+
+def test_a_repair_that_breaks_another_component_is_rolled_back(tmp_path: Path) -> None:
+    iteration = repaired_below(tmp_path, RATES.replace("2", "3"))
+    assert iteration.state == "failed"
+    assert versions(iteration).versions[1].why.startswith("double: tests: The test “it doubles” fails")
+    assert iteration.files["rates.py"] == RATES + "\n"
+
+
+def test_a_repair_that_breaks_the_component_itself_does_not_hide_the_test_that_fails(tmp_path: Path) -> None:
+    iteration = repaired_below(tmp_path, f"{RATES}\n\n\nraise SystemExit(5)")
+    best = versions(iteration).best
+    assert best is not None
+    assert [(one.good, one.total) for one in best.verdicts if one.critic == "tests"] == [(0, 1)]
+
+
 def test_a_contract_that_cannot_be_read_is_asked_for_once_more(tmp_path: Path) -> None:
     replies = components()
     replies[0] = reply("Your last reply could not be used", CONTRACT)
