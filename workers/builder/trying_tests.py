@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workers.builder.asking import BudgetSpent
 from workers.builder.build_state import State
 from workers.builder.cases import faults, job_of
 from workers.builder.components import cases_of, plan
@@ -14,6 +15,7 @@ from workers.builder.progress import Progress
 from workers.builder.requirement import Case, Requirement
 from workers.builder.tools import Tools
 from workers.builder.walls import Walls
+from workers.models.base import ModelError
 
 
 def try_tests(state: State) -> None:
@@ -22,17 +24,25 @@ def try_tests(state: State) -> None:
     if not most or "tests" in state.order.requirement.build.without:
         return
     mutation = _mutation(state, most)
-    if mutation.survivors and state.iteration.cases:
-        state.go_on()
-        known = state.iteration.cases
-        made = made_cases(state, mutation.survivors)
-        more = tuple(case for case in made if _passes(state, case))
-        state.update(cases=(*known, *more))
+    if mutation.survivors and state.iteration.cases and (more := _further(state, mutation.survivors)):
+        state.update(cases=(*state.iteration.cases, *more))
         mutation = _mutation(state, most)
     if mutation.tried:
         text = f"The tests find {mutation.found} of {mutation.tried} broken programs."
         state.tell(Progress("tests", text=text, good=mutation.found == mutation.tried))
     state.update(mutation=mutation)
+
+
+def _further(state: State, survivors: tuple[str, ...]) -> tuple[Case, ...]:
+    """Tests that the model adds. The program is whole without them: what is in their way does not stop the build."""
+    state.go_on()
+    try:
+        made = made_cases(state, survivors)
+    except (BudgetSpent, ModelError) as error:
+        state.go_on()
+        state.tell(Progress("note", text=f"No further tests were made: {error}"))
+        return ()
+    return tuple(case for case in made if _passes(state, case))
 
 
 def _mutation(state: State, most: int) -> Mutation:

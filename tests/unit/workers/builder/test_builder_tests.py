@@ -116,6 +116,19 @@ def test_tests_in_words_become_cases_that_have_to_find_broken_programs(tmp_path:
     assert iteration.mutation.tried == iteration.mutation.found > 2
 
 
+def test_a_whole_program_is_handed_over_without_the_further_tests_that_a_model_owes(tmp_path: Path) -> None:
+    text = PLAIN.replace("LANG", "python") + JUDGE_OFF + "[tests]\nprose='It prints x.'\nmutants=1\n"
+    weak = {"cases": [{"name": "it runs", "expect": {"exit_code": 0}}]}
+    replies = [
+        reply("Broken programs that pass", "I cannot think of any."),
+        reply("# Tests of", json.dumps(weak)),
+        reply("# Component `p`", code("p.py", "print('x')")),
+    ]
+    iteration = build(tmp_path, text, model(replies)).iteration
+    assert (iteration.state, iteration.mutation.tried, iteration.mutation.found) == ("passed", 1, 0)
+    assert (tmp_path / "p.py").exists()
+
+
 def test_generated_tests_that_cannot_be_read_are_asked_for_once_more(tmp_path: Path) -> None:
     text = PLAIN.replace("LANG", "python") + JUDGE_OFF + "[tests]\nprose='It prints x.'\nmutants=0\n"
     replies = [
