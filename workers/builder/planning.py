@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from core.values import Value
 from workers.builder.asking import BudgetSpent
 from workers.builder.build_state import State
+from workers.builder.case_script import module_of
 from workers.builder.components import Component, digest
 from workers.builder.contract import Contract, ReplyUnreadable, fingerprint, needs_contract, read_as, read_contract
 from workers.builder.fences import quoted
@@ -103,13 +104,16 @@ class _Cases(Value):
 
 def _cases_in(reply: str, state: State) -> tuple[Case, ...]:
     """The tests in a reply, under names that are not taken. Raises ReplyUnreadable."""
-    names = {case.name for case in state.cases}
+    names, files = {case.name for case in state.cases}, set(state.plan.files)
+    modules = {module_of(path) for path in files}
     found = []
     for case in read_as(reply, TypeAdapter(_Cases)).cases[:MOST_CASES]:
         if case.component or case.call:
             raise ReplyUnreadable(f"the test {case.name!r} does not start the program")
         if case.expect.stdout_matches:  # nobody has looked at it, and it would be matched with hostile output
             raise ReplyUnreadable(f"the test {case.name!r} has a regular expression; give exact texts")
+        if files & case.files.keys() or modules & case.fakes.keys():
+            raise ReplyUnreadable(f"the test {case.name!r} puts something else in the place of the program")
         if case.name not in names:
             names.add(case.name)
             found.append(case)

@@ -49,6 +49,12 @@ def checked_path(path: str) -> str:
     return "/".join(parts)
 
 
+def _fake_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name):
+        raise ValueError("a stand-in is named as the command or the module that it stands for")
+    return name
+
+
 def _own_path(path: str) -> str:
     path = checked_path(path)
     if path.split("/")[0] in RESERVED:
@@ -70,6 +76,7 @@ Name = Annotated[str, AfterValidator(_checked_name)]
 PackageSpecifier = Annotated[str, AfterValidator(_package)]
 FilePath = Annotated[str, AfterValidator(checked_path)]
 OwnPath = Annotated[str, AfterValidator(_own_path)]
+FakeName = Annotated[str, AfterValidator(_fake_name)]
 Text = Annotated[str, Field(max_length=100_000)]
 
 
@@ -158,7 +165,7 @@ class Case(_Table):
     """Files that lie in its folder."""
     environment: dict[str, str] = Field(default={}, max_length=20)
     """Environment variables."""
-    fakes: dict[str, str] = Field(default={}, max_length=10)
+    fakes: dict[FakeName, str] = Field(default={}, max_length=10)
     """Stand-ins for what the walls do not let through. bash: command = what it prints. python: module = its source."""
     covers: tuple[str, ...] = Field(default=(), max_length=50)
     """Numbers of the requirements that it shows, such as "R2"."""

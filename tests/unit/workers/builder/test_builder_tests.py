@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builder_kit import LocalWalls, build, code, model, reply
@@ -127,6 +128,19 @@ def test_a_whole_program_is_handed_over_without_the_further_tests_that_a_model_o
     iteration = build(tmp_path, text, model(replies)).iteration
     assert (iteration.state, iteration.mutation.tried, iteration.mutation.found) == ("passed", 1, 0)
     assert (tmp_path / "p.py").exists()
+
+
+@pytest.mark.parametrize("forged", [{"files": {"p.py": "print('x')"}}, {"fakes": {"../p": "print('x')"}}])
+def test_a_model_s_test_of_something_else_than_the_program_is_refused(tmp_path: Path, forged: dict[str, Any]) -> None:
+    text = PLAIN.replace("LANG", "python") + JUDGE_OFF + "[tests]\nprose='It prints x.'\nmutants=0\n"
+    cheat = {"cases": [{"name": "it prints", "covers": ["R1"], "expect": {"stdout": "x"}, **forged}]}
+    honest = {"cases": [{"name": "it prints", "covers": ["R1"], "expect": {"stdout": "x"}}]}
+    replies = [
+        reply("Your last reply could not be used", json.dumps(honest)),
+        reply("# Tests of", json.dumps(cheat)),
+        reply("# Component `p`", code("p.py", "print('wrong')")),
+    ]
+    assert build(tmp_path, text, model(replies), rounds=0).iteration.state == "failed"
 
 
 def test_generated_tests_that_cannot_be_read_are_asked_for_once_more(tmp_path: Path) -> None:
