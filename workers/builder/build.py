@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workers.builder.asking import Asker, BudgetSpent, CostOf, Prompts
-from workers.builder.build_state import NotWanted, Order, State
+from workers.builder.build_state import NotWanted, Order, State, WantedWalls
 from workers.builder.components import Plan, digest, plan
 from workers.builder.iterations import Call, History, Iteration
 from workers.builder.judging_versions import Jury
@@ -44,10 +44,11 @@ class Builder:
         cost_of: CostOf = lambda _: None,
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`wanted` is asked between two steps; a build that nobody wants any more stops and keeps what it has."""
+        """`wanted` is asked before each call and each run; a build that nobody wants any more stops and keeps what it
+        has."""
         self._model = model
         self._prompts = prompts
-        self._walls = walls
+        self._walls = WantedWalls(walls, wanted)
         self._history = history
         self._tell = tell
         self._cost_of = cost_of

@@ -13,7 +13,7 @@ from workers.builder.judging_versions import Jury
 from workers.builder.packages import Packages
 from workers.builder.progress import OnProgress
 from workers.builder.requirement import Case, Requirement
-from workers.builder.walls import Walls
+from workers.builder.walls import Job, Ran, Walls
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,25 @@ class Order:
 
 class NotWanted(Exception):
     """Nobody waits for the build any more."""
+
+
+class WantedWalls:
+    """Walls that run nothing more for a build that nobody wants any more."""
+
+    def __init__(self, walls: Walls, wanted: Callable[[], bool]) -> None:
+        self._walls = walls
+        self._wanted = wanted
+
+    @property
+    def level(self) -> str:
+        """What the walls are."""
+        return self._walls.level
+
+    def run(self, job: Job) -> Ran:
+        """Run a job to its end. Raises NotWanted, WallsGone."""
+        if not self._wanted():
+            raise NotWanted
+        return self._walls.run(job)
 
 
 @dataclass(slots=True)

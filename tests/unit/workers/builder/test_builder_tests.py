@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 from builder_kit import LocalWalls, build, code, model, reply
 
+from workers.builder.build import Builder
+from workers.builder.build_state import Order
 from workers.builder.cases import faults, job_of
 from workers.builder.components import plan
+from workers.builder.iterations import History
 from workers.builder.mutation import mutants
 from workers.builder.requirement import Case, Expected, RunTable, read
-from workers.builder.walls import Ran
+from workers.builder.walls import Job, Ran
+from workers.turn.prompts import load_prompts
 
 pytestmark = pytest.mark.process
 
@@ -151,6 +155,26 @@ def test_generated_tests_that_cannot_be_read_are_asked_for_once_more(tmp_path: P
         reply("# Component `p`", code("p.py", "print('x')")),
     ]
     assert build(tmp_path, text, model(replies)).iteration.state == "passed"
+
+
+def test_a_build_that_is_stopped_runs_none_of_the_tests_that_are_left(tmp_path: Path) -> None:
+    cases = "".join(f"[[tests.case]]\nname='t{n}'\nexpect={{stdout='x'}}\n" for n in range(9))
+    text, walls = PLAIN.replace("LANG", "python") + JUDGE_OFF + cases, LocalWalls()
+    begun: list[Job] = []
+
+    def wanted() -> bool:
+        begun[:] = [job for job in walls.jobs if job.words == ("python", "p.py")]
+        return len(begun) < 2
+
+    builder = Builder(
+        model=model([reply("", code("p.py", "print('x')"))]),
+        prompts=load_prompts(),
+        walls=walls,
+        history=History(tmp_path),
+        wanted=wanted,
+    )
+    assert builder.build(Order(read(text, "p.toml"), text)).state == "stopped"
+    assert len(begun) == 2
 
 
 def test_the_test_file_runs_with_python_alone(tmp_path: Path) -> None:
