@@ -192,6 +192,8 @@ def back(folder: Path, number: int) -> int:
     """Make an earlier iteration the newest one."""
     try:
         iteration = go_back(History(folder), number)
+    except RequirementWrong as error:
+        return _wrong(error)
     except FileNotFoundError as error:
         return _refused(str(error))
     print(f"{folder} is as iteration {number} made it; this is iteration {iteration.number}.")

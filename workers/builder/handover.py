@@ -20,9 +20,11 @@ from workers.builder.cases import test_file
 from workers.builder.components import Plan, digest, plan
 from workers.builder.hand_edits import merge, patch
 from workers.builder.iterations import BuiltComponent, History, Iteration, edited_by_hand, write
-from workers.builder.requirement import Requirement
+from workers.builder.requirement import Requirement, read
 from workers.builder.verdicts import Verdict
 
+HANDED_OVER = ("passed", "failed")
+"""States of an iteration whose program people get."""
 _MARKS = {"passed": "✓", "failed": "✗", "skipped": "–"}
 
 
@@ -55,23 +57,11 @@ def hand_over(history: History, iteration: Iteration, requirement: Requirement, 
                 conflicts += [f"{path}:{line}: {said.rstrip() or '(removed)'}" for line, said in merged.conflicts]
             else:
                 conflicts.append(f"{path}: the program no longer has this file")
-    made = plan(requirement)
     written: list[str] = []
-    if iteration.state in ("passed", "failed"):
-        cases = (*requirement.tests.case, *iteration.cases)
-        extra = {"README.md": readme(requirement, made, iteration), "requirement.toml": text}
-        if iteration.packages:
-            extra["requirements.txt"] = iteration.packages.requirements()
-        if cases:
-            extra[f"tests/test_{requirement.file.name}.py"] = test_file(made, cases, requirement.run)
-        for path, content in {**files, **extra}.items():
-            write(folder / path, content)
-            written.append(path)
-        for path in before.hashes if before else ():
-            if path not in files and path not in by_hand:
-                (folder / path).unlink(missing_ok=True)  # of a component that the requirement no longer has
-        if before and before.packages and not iteration.packages:
-            (folder / "requirements.txt").unlink(missing_ok=True)
+    if iteration.state in HANDED_OVER:
+        whole = {**files, **_beside(requirement, iteration, text)}
+        _replace(folder, whole, before, by_hand)
+        written += whole
         hashes = {path: digest(content) for path, content in iteration.files.items()}
         iteration = iteration.model_copy(update={"hashes": hashes})
     if iteration.components:
@@ -82,17 +72,43 @@ def hand_over(history: History, iteration: Iteration, requirement: Requirement, 
     return HandedOver(iteration, tuple(written), tuple(by_hand), tuple(conflicts))
 
 
-def go_back(history: History, number: int) -> Iteration:
-    """Make an earlier iteration the newest one: its code and its requirement lie in the folder again.
+def _beside(requirement: Requirement, iteration: Iteration, text: str) -> dict[str, str]:
+    """What is written beside the code, but for the report on security."""
+    made, cases = plan(requirement), (*requirement.tests.case, *iteration.cases)
+    files = {"README.md": readme(requirement, made, iteration), "requirement.toml": text}
+    if iteration.packages:
+        files["requirements.txt"] = iteration.packages.requirements()
+    if cases:
+        files[f"tests/test_{requirement.file.name}.py"] = test_file(made, cases, requirement.run)
+    return files
 
-    Changes by hand since the last build are kept as a patch in the history. Raises FileNotFoundError.
+
+def _replace(folder: Path, files: Mapping[str, str], before: Iteration | None, by_hand: Mapping[str, str]) -> None:
+    """Write the files of a program, and remove those of the iteration before that it no longer has."""
+    for path, content in files.items():
+        write(folder / path, content)
+    gone = [*(before.hashes if before else ()), *(["requirements.txt"] if before and before.packages else ())]
+    for path in gone:
+        if path not in files and path not in by_hand:
+            (folder / path).unlink(missing_ok=True)
+
+
+def go_back(history: History, number: int) -> Iteration:
+    """Make an earlier iteration the newest one: the folder is as that build wrote it.
+
+    Changes by hand since the last build are kept as a patch in the history. Raises FileNotFoundError for one that was
+    not handed over, RequirementWrong when its requirement cannot be read any more.
     """
     every = history.all()
     found = next((one for one in every if one.number == number), None)
     if found is None or not found.components:
         known = ", ".join(str(one.number) for one in every) or "none"
         raise FileNotFoundError(f"there is no iteration {number} with code; there are: {known}")
+    if found.state not in HANDED_OVER:
+        raise FileNotFoundError(f"iteration {number} was not handed over ({found.state}); its code is in the history")
     text = history.requirement(number)
+    several = len(found.components) > 1
+    requirement = read(text, f"{history.folder.absolute().name if several else found.components[0].name}.toml")
     fresh = found.model_copy(update={"number": history.next_number(), "why": f"back to iteration {number}"})
     last = next((one for one in reversed(every) if one.hashes), None)
     by_hand = edited_by_hand(history.folder, last) if last else {}
@@ -101,9 +117,8 @@ def go_back(history: History, number: int) -> Iteration:
     history.keep(fresh, text)
     if last and by_hand:
         write(history.of(fresh.number) / "by-hand.patch", patch({path: last.files[path] for path in by_hand}, by_hand))
-    lock = {"requirements.txt": fresh.packages.requirements()} if fresh.packages else {}
-    for path, content in {**fresh.files, **lock, "requirement.toml": text}.items():
-        write(history.folder / path, content)
+    _replace(history.folder, {**fresh.files, **_beside(requirement, fresh, text)}, last, by_hand)
+    write(history.folder / "SECURITY.md", security_report(requirement, fresh))
     history.note_diff(fresh, last.files if last else {})
     return fresh
 
@@ -221,7 +236,7 @@ def security_report(requirement: Requirement, iteration: Iteration) -> str:
         f"The code is in `history/iter-{iteration.number}/files/` and was not handed over.",
         "stopped": "**Not complete**: the build stopped.",
     }.get(iteration.state, f"Nothing of severity {requirement.security.fail_on} or more is open.")
-    if iteration.state in ("passed", "failed") and (unseen := not_looked_at(iteration)):
+    if iteration.state in HANDED_OVER and (unseen := not_looked_at(iteration)):
         outcome = f"**Not complete**: the security rules have not judged {', '.join(unseen)}."
     lines = ["# Security report", "", outcome, "", "## Who looked", "", *looked, "", "## Findings", ""]
     lines += (

@@ -200,3 +200,26 @@ def test_one_can_go_back_and_forth(tmp_path: Path) -> None:
     assert build(tmp_path, TEXT, model([])).iteration.calls == 0
     with pytest.raises(FileNotFoundError, match="there is no iteration 9"):
         go_back(History(tmp_path), 9)
+
+
+def test_who_goes_back_gets_the_readme_and_the_tests_of_that_iteration(tmp_path: Path) -> None:
+    case = '[[tests.case]]\nname = "{}"\ncomponent = "extra"\nexpect = {{ stdout = "{}" }}\n'
+    before = build(tmp_path, TEXT + case.format("a line is shown", "a line"), model(FIRST)).iteration
+    changed = TEXT.replace("Print a line.", "Print a word.") + case.format("a word is shown", "a word")
+    replies = [reply("# Interfaces of", CONTRACT), reply("# Component `extra`", code("extra.py", "print('a word')"))]
+    after = build(tmp_path, changed, model(replies)).iteration
+    assert (before.state, after.state) == ("passed", "passed")
+    go_back(History(tmp_path), 1)
+    readme, tests = (tmp_path / "README.md").read_text(), (tmp_path / "tests/test_shop.py").read_text()
+    assert "Print a line." in readme
+    assert "Print a word." not in readme
+    assert "a line is shown" in tests
+
+
+def test_nobody_goes_back_to_a_program_that_was_held_back(tmp_path: Path) -> None:
+    first(tmp_path)
+    replies = [reply("", code("extra.py", "import os\n\nos.system('ls')"))]
+    build(tmp_path, TEXT, model(replies, replies), only="extra", rounds=0)
+    with pytest.raises(FileNotFoundError, match="iteration 2 was not handed over"):
+        go_back(History(tmp_path), 2)
+    assert (tmp_path / "extra.py").read_text() == "print('a line')\n"
