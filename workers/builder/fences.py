@@ -27,7 +27,7 @@ def files_of(reply: str, wanted: Sequence[str], language: Language, reads: Calla
 
     One wanted file may come without its name. A reply that is nothing but code counts as the file.
     """
-    text = without_thoughts(reply.replace("\r\n", "\n"))
+    text = without_thoughts(reply.replace("\r\n", "\n").replace("\r", "\n"))
     lines = text.split("\n")
     found: dict[str, str] = {}
     unnamed: list[tuple[bool, str]] = []

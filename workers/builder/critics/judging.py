@@ -11,6 +11,7 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -143,8 +144,8 @@ def without_talk(text: str, path: str) -> str:
     parsed = tree(text) if path.endswith(".py") else None
     if parsed is None:
         return text
-    lines = text.splitlines()
-    for start, end in _docstrings(parsed):
+    lines = text.split("\n")  # as Python counts them: a form feed ends no line
+    for start, end in _docstrings(parsed, lines):
         for number in range(start, end + 1):
             lines[number - 1] = ""
     try:
@@ -159,20 +160,22 @@ def without_talk(text: str, path: str) -> str:
 
 def numbered_lines(text: str) -> str:
     """The text with the number before each line, so that a judge can point at one."""
-    return "\n".join(f"{number:>4} {line}" for number, line in enumerate(text.splitlines(), 1))
+    return "\n".join(f"{number:>4} {line}" for number, line in enumerate(text.removesuffix("\n").split("\n"), 1))
 
 
-def _docstrings(module: ast.Module) -> list[tuple[int, int]]:
+def _docstrings(module: ast.Module, lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The first and last lines of docstrings. Where code stands on one of them, all of them have to stay in sight."""
     found = []
     for node in ast.walk(module):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
             node, clean=False
         ):
-            first, end = node.body[0], node.body[0].end_lineno or node.body[0].lineno
-            begins = first.lineno if isinstance(node, ast.Module) else node.lineno + 1
-            follows = node.body[1].lineno if len(node.body) > 1 else end + 1
-            if begins <= first.lineno and end < follows:  # code on the same line has to stay in sight
-                found.append((first.lineno, end))
+            doc = node.body[0]
+            start, end = doc.lineno, doc.end_lineno or doc.lineno
+            before = lines[start - 1].encode()[: doc.col_offset]  # Python counts columns in bytes
+            behind = lines[end - 1].encode()[doc.end_col_offset :]
+            if not before.strip() and not behind.strip():
+                found.append((start, end))
     return found
 
 

@@ -173,7 +173,7 @@ KINDS: dict[str, str] = {}
 
 
 def _by_line(path: str, text: str, rules: tuple[Rule, ...], comment: str) -> Iterator[Finding]:
-    for number, whole in enumerate(text.splitlines(), 1):
+    for number, whole in enumerate(text.split("\n"), 1):
         line = whole[:LINE_CHARS]
         is_comment = bool(comment) and line.lstrip().startswith(comment)
         for rule in rules:

@@ -129,6 +129,19 @@ def test_the_requirement_says_what_holds_a_program_back(tmp_path: Path, limit: s
     assert state(tmp_path, "eval('print(1)')", more=f"[security]\nfail_on = '{limit}'\n") == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x0c\n\x0c\n\x0c\n\x0c\nEVIL\n\n\ndef f():\n    'Doc.'\n",
+        "X = '\u2028\x1c\u2028\x1c'\nEVIL\n\n\ndef f():\n    'Doc.'\n",
+        "def f(\n    x=EVIL): 'Doc.'\n",
+        "class A:\n    'Doc.'; EVIL\n",
+    ],
+)
+def test_no_code_is_hidden_from_the_judge_with_the_docstrings(text: str) -> None:
+    assert without_talk(text, "a.py").count("EVIL") == 1
+
+
 UNREAD = """
 [file]
 name = "p"
