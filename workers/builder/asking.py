@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from core.errors import ThreadbookError
 from core.steps import Usage
+from workers.agent.text import clean
 from workers.builder.iterations import Call
 from workers.models.base import Model, ModelReply, ModelRequest
 
@@ -81,6 +83,7 @@ class Asker:
             raise BudgetSpent(f"{(self.cost_micros or 0) / 1e6:.4f} was spent, and [build] budget allows no more")
         request = ModelRequest(tuple(dict(message) for message in messages), purpose=purpose, stop=stop)
         reply = self._model.complete(request, lambda _: None)
+        reply = replace(reply, text=clean(reply.text))
         self.calls += 1
         cost = self._cost_of(reply.usage)
         if cost is not None:

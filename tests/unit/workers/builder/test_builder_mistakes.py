@@ -71,6 +71,12 @@ def test_prose_instead_of_code_is_told_what_is_missing(tmp_path: Path) -> None:
     assert "has no file `greet.py`" in verdict(built, "format").findings[0].message
 
 
+def test_half_a_character_in_a_reply_is_replaced_and_breaks_nothing(tmp_path: Path) -> None:
+    handed = build(tmp_path, GREETER, model([reply("", code("greet.py", f"{RIGHT}  # \ud83d"))], checks=JUDGES))
+    assert handed.iteration.state == "passed"
+    assert (tmp_path / "greet.py").read_text() == f"{RIGHT}  # ?\n"
+
+
 def test_a_wrong_output_names_the_test_and_both_texts(tmp_path: Path) -> None:
     built = first_then_right(tmp_path, code("greet.py", 'import sys\nprint("Hi", sys.argv[1])'))
     found = verdict(built, "tests")
