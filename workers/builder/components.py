@@ -10,7 +10,7 @@ from functools import cached_property
 
 from workers.builder.languages import Language, language_of
 from workers.builder.numbered import Numbered, numbered
-from workers.builder.requirement import Case, Requirement, extension_of
+from workers.builder.requirement import Case, Requirement, default_file, files_of
 
 VERSION = 1
 """Part of every fingerprint: raised when old code should no longer be kept as it is."""
@@ -99,7 +99,7 @@ def plan(requirement: Requirement) -> Plan:
     """The components of a requirement that was read, so without circles."""
     file, project = requirement.file, requirement.project
     if not requirement.component:
-        path = f"{file.name}.{extension_of(file.language, file.extension)}"
+        path = default_file(file.name, file.language, file.extension)
         only = Component(
             name=file.name,
             language_name=language_of(file.language).name,
@@ -119,7 +119,6 @@ def plan(requirement: Requirement) -> Plan:
     made = {}
     for one in requirement.component:
         language = one.language or file.language
-        extension = extension_of(language, file.extension if language == file.language else "")
         made[one.name] = Component(
             name=one.name,
             language_name=language_of(language).name,
@@ -127,7 +126,7 @@ def plan(requirement: Requirement) -> Plan:
             requirements=one.requirements or one.description or project.requirements,
             specs="\n\n".join(filter(None, (project.specs, one.specs))),
             hints="\n\n".join(filter(None, (project.hints, one.hints))),
-            files=one.files or (f"{one.name}.{extension}",),
+            files=files_of(requirement, one),
             depends_on=one.depends_on,
             entry=one.name == entry,
         )

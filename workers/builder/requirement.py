@@ -317,6 +317,18 @@ def extension_of(language: str, extension: str = "") -> str:
     return extension.lstrip(".") or language_of(language).extension
 
 
+def default_file(name: str, language: str, extension: str = "") -> str:
+    """The file of a program or a component that names none."""
+    return f"{name}.{extension_of(language, extension)}"
+
+
+def files_of(requirement: Requirement, component: ComponentTable) -> tuple[str, ...]:
+    """The files of a component, its main one first."""
+    file, language = requirement.file, component.language or requirement.file.language
+    extension = file.extension if language == file.language else ""
+    return component.files or (default_file(component.name, language, extension),)
+
+
 _Places = Mapping[Path, tuple[int, int]]
 
 
@@ -328,6 +340,10 @@ def _inconsistencies(requirement: Requirement, places: _Places) -> Iterator[Prob
         yield Problem(text, *_nearest_place(("project",), places))
     for number in range(len(requirement.component)):
         yield from _of_component(requirement, number, places)
+    if not requirement.component:
+        path = default_file(requirement.file.name, requirement.file.language, requirement.file.extension)
+        if path in RESERVED:
+            yield Problem(f"{path} is written by the builder itself", *_nearest_place(("file", "name"), places))
     first = _nearest_place(("component", 0), places)
     if circle := _circle(requirement):
         yield Problem("components depend on each other in a circle: " + " → ".join(circle), *first)
@@ -345,7 +361,7 @@ def _of_component(requirement: Requirement, number: int, places: _Places) -> Ite
 
     one = requirement.component[number]
     names = [other.name for other in requirement.component]
-    owners = {path: other.name for other in requirement.component[:number] for path in other.files}
+    owners = {path: other.name for other in requirement.component[:number] for path in files_of(requirement, other)}
     if not (one.requirements.strip() or one.description.strip() or requirement.project.requirements.strip()):
         yield Problem(f"nothing is required of {one.name}: it needs `requirements`", *at())
     if names.index(one.name) != number:
@@ -356,9 +372,11 @@ def _of_component(requirement: Requirement, number: int, places: _Places) -> Ite
         elif needed not in names:
             text = f"{one.name} depends on {needed!r}, which is no component" + _nearest(needed, names)
             yield Problem(text, *at("depends_on"))
-    yield from (
-        Problem(f"{path} belongs to {owners[path]} already", *at("files")) for path in one.files if path in owners
-    )
+    for path in files_of(requirement, one):
+        if path in owners:
+            yield Problem(f"{path} belongs to {owners[path]} already", *at("files"))
+        if path.split("/")[0] in RESERVED:
+            yield Problem(f"{path} is written by the builder itself", *at("name"))
 
 
 def _of_case(requirement: Requirement, case: Case) -> Iterator[str]:

@@ -119,6 +119,18 @@ def test_no_file_of_a_program_lies_outside_its_folder(path: str) -> None:
     assert faults(text)[0].startswith("4:1: `component.0.files.0`")
 
 
+def test_no_two_components_write_the_same_file() -> None:
+    text = "[[component]]\nname='a'\nrequirements='x'\nfiles=['b.py']\n[[component]]\nname='b'\nrequirements='x'\n"
+    assert faults(text) == ["5:1: b.py belongs to a already"]
+
+
+def test_no_program_takes_the_name_of_what_the_builder_writes() -> None:
+    own = "[file]\nname='README'\nextension='md'\n[project]\nrequirements='x'\n"
+    assert faults(own) == ["2:1: README.md is written by the builder itself"]
+    part = "[[component]]\nname='requirements'\nlanguage='text'\nrequirements='x'\n"
+    assert faults(part) == ["2:1: requirements.txt is written by the builder itself"]
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "-rf", "a b", "a."])
 def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
     assert faults(f"[file]\nname = '{name}'\n[project]\nrequirements = 'x'")[0].startswith("2:1: `file.name`")
