@@ -67,7 +67,8 @@ class Builder:
             ended, why = "stopped", str(error)
         state.count()
         state.end(ended or _outcome(state), why)
-        before = next((one.files for one in state.sources if one.number != state.iteration.number), {})
+        earlier = (one for one in state.sources if one.components and one.number != state.iteration.number)
+        before = next((one.files for one in earlier), {})
         self._history.note_diff(state.iteration, before)
         return state.iteration
 
@@ -90,7 +91,7 @@ class Builder:
             missing_why=order.packages.why,
             components=opened.components if opened else (),
         )
-        sources = tuple(one for one in every if one.components)
+        sources = tuple(one for one in every if one.components or one.contract_of or one.cases_of)
         settings = order.requirement.build
         asker = Asker(
             self._model,

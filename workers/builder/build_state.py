@@ -63,7 +63,7 @@ class State:
     plan: Plan
     iteration: Iteration
     sources: tuple[Iteration, ...]
-    """Where components may be taken over from, the newest first."""
+    """Where components, interfaces and tests may be taken over from, the newest first."""
     asker: Asker
     jury: Jury
     walls: Walls

@@ -143,6 +143,13 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     assert kept(handed.iteration) == {"prices": 1, "shop": 0, "extra": 0}
 
 
+def test_a_build_that_was_cut_off_before_any_code_does_not_ask_for_the_interfaces_again(tmp_path: Path) -> None:
+    cut = build(tmp_path, TEXT + "max_calls = 1\n", model(FIRST)).iteration
+    assert (cut.state, cut.components) == ("stopped", ())
+    resumed = build(tmp_path, TEXT, model(FIRST[1:]), resume=True).iteration
+    assert (resumed.number, resumed.state, resumed.calls) == (1, "passed", 4)
+
+
 def test_a_change_by_hand_survives_a_rebuild_of_other_lines(tmp_path: Path) -> None:
     first(tmp_path)
     by_hand = (tmp_path / "prices.py").read_text().replace("RATE = 1", "RATE = 2  # by hand")
