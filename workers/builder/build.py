@@ -84,6 +84,7 @@ class Builder:
         number = opened.number if opened else self._history.next_number()
         iteration = Iteration(
             number=number,
+            ordered_by=order.ordered_by,
             requirement=digest(order.text),
             model=self._model.name,
             packages=order.packages.lock,

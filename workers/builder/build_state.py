@@ -30,6 +30,8 @@ class Order:
     resume: bool = False
     packages: Packages = field(default_factory=Packages)
     """What there is of the packages that the program needs."""
+    ordered_by: str = ""
+    """What asks for it, as the iteration notes it."""
 
 
 class NotWanted(Exception):

@@ -86,6 +86,8 @@ class Iteration(Value):
     number: int
     state: Literal["open", "passed", "failed", "held back", "stopped"] = "open"
     began: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    ordered_by: str = ""
+    """What asked for it, so that nobody builds it again for the same order; empty when nobody says."""
     requirement: str
     """The hash of the requirement file."""
     model: str

@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -145,13 +145,26 @@ def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement,
                     cost_of=lambda usage: _cost(usage, turn.model.name, settings),
                     wanted=lambda: not turn.is_unwanted(),
                 )
-                iteration = builder.build(Order(requirement, proposed.text, resume=resume, packages=packages))
-                handed = hand_over(history, iteration, requirement, proposed.text)
+                order = Order(requirement, proposed.text, resume=resume, packages=packages, ordered_by=ts)
+                iteration = _ended(known, ts) or builder.build(order)
+                handed = _handed_over(history, iteration, requirement, proposed.text)
         except CannotBuild as error:
             _say(thread, proposed, "refused", say("build_refused", language, title=proposed.title, why=f"{error}."))
             return False
         card.end(handed.iteration)
         return _tell(thread, proposed, requirement, handed)
+
+
+def _ended(known: Sequence[Iteration], ts: str) -> Iteration | None:
+    """The build that this command has ended already: its worker died before the program was posted."""
+    last = known[-1] if known else None
+    return last if last and last.ordered_by == ts and last.state not in ("open", "stopped") else None
+
+
+def _handed_over(history: History, iteration: Iteration, requirement: Requirement, text: str) -> HandedOver:
+    if iteration.hashes:  # by a worker that died afterwards
+        return HandedOver(iteration, tuple(iteration.hashes))
+    return hand_over(history, iteration, requirement, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,6 +350,22 @@ def test_a_worker_that_dies_in_a_build_is_followed_by_one_that_goes_on(world: Wo
     assert sum(name == "greet.zip" for name in world.files(key)) == 1
 
 
+def test_a_program_that_fails_is_not_built_again_when_its_worker_dies_before_the_end(new_world: NewWorld) -> None:
+    def calls(death: Death | None) -> int:
+        world, author = new_world(), Author(codes=(BAD,))
+        key = asked(world, model=author)
+        decide(world, key, "keep", settles=False)
+        world.settle(key, death)
+        assert outcomes(world, key) == ["built"]
+        assert sum(name == "greet.zip" for name in world.files(key)) == 1
+        return len(author.requests)
+
+    effects = Death()
+    whole = calls(effects)
+    posted_at = max(at for at, effect in enumerate(effects.effects, 1) if "upload" in effect.lower())
+    assert calls(Death(at=posted_at)) == whole
+
+
 def test_a_spent_budget_stops_a_build_with_its_name(world: World) -> None:
     key = asked(world)
     world.settings = world.settings.model_copy(
