@@ -11,6 +11,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 TOKEN = "planted-t0ken-4711"
 TICKETS = [{"id": 7, "customer": "Ana", "hours": 3.5}, {"id": 8, "customer": "Ben", "hours": 1.0}]
@@ -43,6 +44,11 @@ def _good(folder: Path) -> MCPServer:
     def fails() -> str:
         """Fail."""
         raise ValueError(INJECTION)
+
+    @server.tool()
+    def quotes() -> str:
+        """Fail with the secret at the end of a long text."""
+        raise ToolError("x" * 940 + os.environ["TICKETS_TOKEN"] * 10)
 
     @server.tool()
     def hidden() -> str:

@@ -59,7 +59,7 @@ async def call(
             raise Refused(f"The server has no tool {tool} any more.")
         result = await client.call_tool(tool, arguments)
     if result.is_error:
-        raise ToolFailed(_scrubbed(_short(_text(result), _ERROR_CHARS), secrets) or "no reason was given")
+        raise ToolFailed(_line(_text(result), _ERROR_CHARS, secrets) or "no reason was given")
     text = _scrubbed(written(_value(result)), secrets)
     size = len(text.encode("utf-8", "replace"))
     if size > server.max_kb * _KB:
@@ -120,17 +120,13 @@ def _note(tool: Tool, secrets: Mapping[str, str]) -> ToolNote:
     lines = []
     for name, schema in list(properties.items())[:MOST_ARGUMENTS] if isinstance(properties, dict) else ():
         known = schema if isinstance(schema, dict) else {}
-        kind = known.get("type") if isinstance(known.get("type"), str) else "any"
+        kind = _line(known["type"] if isinstance(known.get("type"), str) else "any", 20, secrets)
         must = isinstance(required, list) and name in required
-        about = _short(known.get("description"), ABOUT_CHARS // 2)
+        about = _line(known.get("description"), ABOUT_CHARS // 2, secrets)
         lines.append(
-            f"{_short(name, 60)}: {_short(kind, 20)}{'' if must else ', optional'}{f' - {about}' if about else ''}"
+            f"{_line(name, 60, secrets)}: {kind}{'' if must else ', optional'}{f' - {about}' if about else ''}"
         )
-    return ToolNote(
-        name=tool.name,
-        about=_scrubbed(_short(tool.description, ABOUT_CHARS), secrets),
-        arguments=tuple(_scrubbed(line, secrets) for line in lines),
-    )
+    return ToolNote(name=tool.name, about=_line(tool.description, ABOUT_CHARS, secrets), arguments=tuple(lines))
 
 
 def _value(result: CallToolResult) -> Any:
@@ -151,9 +147,10 @@ def _text(result: CallToolResult) -> str:
     )
 
 
-def _short(text: object, most: int) -> str:
-    """A server's words on one line without control characters."""
-    line = "".join(mark if mark.isprintable() else " " for mark in str(text or "")[: 4 * most])
+def _line(text: object, most: int, secrets: Mapping[str, str]) -> str:
+    """A server's words on one line without control characters and secrets, cut last: half a secret would stay."""
+    said = _scrubbed(str(text or ""), secrets)
+    line = "".join(mark if mark.isprintable() else " " for mark in said[: 4 * most])
     line = " ".join(line.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -176,7 +173,7 @@ def _sorted(error: BaseException, secrets: Mapping[str, str]) -> BaseException:
         if isinstance(one, TimeoutError):
             return ToolAway("The server does not answer in time.")
         if isinstance(one, mcp.MCPError) and one.code != CONNECTION_CLOSED:
-            words = _scrubbed(_short(one.message, _ERROR_CHARS), secrets)
+            words = _line(one.message, _ERROR_CHARS, secrets)
             return ToolFailed(words or "no reason was given")
     if not isinstance(error, Exception):
         return error

@@ -29,7 +29,7 @@ Client = tuple[ToolsClient, Path]
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("tools")
-    good = table("tickets", folder, "search close whoami fails gone", more='env = ["TICKETS_TOKEN"]\n')
+    good = table("tickets", folder, "search close whoami fails quotes gone", more='env = ["TICKETS_TOKEN"]\n')
     hostile = table("hostile", folder, "huge injects hangs dies babbles floods", kind="hostile")
     garbage = table("garbage", folder, "any", kind="garbage")
     unset = table("unset", folder, "any", more='env = ["UNSET_TOKEN"]\n')
@@ -61,7 +61,7 @@ def test_a_tool_gives_its_answer_as_data(client: Client) -> None:
 
 def test_the_tools_that_are_told_are_those_that_the_team_allows_and_the_server_has(client: Client) -> None:
     told = client[0].tools("tickets")
-    assert [tool.name for tool in told] == ["search", "close", "whoami", "fails"]
+    assert [tool.name for tool in told] == ["search", "close", "whoami", "fails", "quotes"]
     assert told[1].arguments == ("ticket: integer",)
 
 
@@ -77,6 +77,13 @@ def test_a_tool_that_is_not_allowed_is_not_called(client: Client) -> None:
 def test_a_server_gets_its_own_secret_alone_and_cannot_say_it_back(client: Client) -> None:
     said = call(client, "tickets", "whoami")
     assert said == "{'TICKETS_TOKEN': '•••'}"
+
+
+def test_a_failure_that_is_cut_shows_no_part_of_a_secret(client: Client) -> None:
+    with pytest.raises(errors.ToolFailed) as caught:
+        call(client, "tickets", "quotes")
+    assert "xxx" in str(caught.value)
+    assert SECRET[:6] not in str(caught.value)
 
 
 def test_what_a_server_says_of_a_failure_is_one_short_line(client: Client) -> None:
