@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-LIMIT = 20 << 20
-"""Largest frame in bytes, either way; settings allow answers of at most 8 MB."""
+LIMIT = 32 << 20
+"""Largest frame in bytes, either way. Settings allow answers of at most 8 MB; a frame is ASCII, and takes up to three
+times as much for letters of other scripts."""
 ARGUMENT_CHARS = 50_000
 ABOUT_CHARS = 300
 MOST_ARGUMENTS = 30

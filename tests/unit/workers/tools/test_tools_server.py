@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from annotated_types import Le
 from mcp_servers import INJECTION
 from mcp_servers import TOKEN as SECRET
 from patience import PATIENCE_S, eventually
 from tools_world import SCRIPT, served, table
 
 from core.settings import load_settings
+from core.team_settings import McpSettings
+from executor.frames import encode
 from workers.tools import errors
 from workers.tools.client import ToolsClient
-from workers.tools.requests import ABOUT_CHARS, Request
+from workers.tools.requests import ABOUT_CHARS, LIMIT, Answered, Request
 
 pytestmark = pytest.mark.process
 
@@ -84,6 +87,13 @@ def test_a_failure_that_is_cut_shows_no_part_of_a_secret(client: Client) -> None
         call(client, "tickets", "quotes")
     assert "xxx" in str(caught.value)
     assert SECRET[:6] not in str(caught.value)
+
+
+@pytest.mark.parametrize("letter", ["x", "я", "中", "😀"])
+def test_the_largest_answer_fits_into_a_frame_in_any_script(letter: str) -> None:
+    most = max(one.le for one in McpSettings.model_fields["max_kb"].metadata if isinstance(one, Le))
+    answer = Answered(value=letter * (most * 1024 // len(letter.encode())))
+    assert len(encode({"answered": answer.model_dump()})) <= LIMIT
 
 
 def test_what_a_server_says_of_a_failure_is_one_short_line(client: Client) -> None:
