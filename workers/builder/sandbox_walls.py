@@ -42,7 +42,7 @@ _os.makedirs(_job["folder"], exist_ok=True)
 del _job
 """
 _READ = """
-import json as _json
+import json as _json, shutil as _shutil
 def _read(name, limit):
     try:
         with open(name, encoding="utf-8", errors="replace") as file:
@@ -50,8 +50,10 @@ def _read(name, limit):
     except OSError:
         return None
 _job = _json.loads({payload})
-print(_json.dumps({{name: _read(name, _job["limit"]) for name in _job["names"]}}))
-del _job, _read
+print(_json.dumps({{name: _read(name, _job["limit"]) for name in _job["names"]}}), flush=True)
+for _name in _job["folders"]:
+    _shutil.rmtree(_name, ignore_errors=True)
+del _job, _read, _name
 """
 _WATCH = '''
 """Notes what a program tries to use beyond its own folder. Told only: the walls do not depend on it."""
@@ -155,6 +157,9 @@ class _Rooms:
             environment["THREADBOOK_TOUCHED"] = f"../{folder}.touched"
         environment["PYTHONPATH"] = ":".join(filter(None, modules))
         placed = self._python(_PLACE, {"folder": folder, "files": files})
+        if placed.status != "ok":  # an earlier job may have filled the workspace outside of its folder
+            self._renew()
+            placed = self._python(_PLACE, {"folder": folder, "files": files})
         if placed.status != "ok":
             why = placed.error.message if placed.error else codes_of(placed.notices)
             return Ran("killed", None, why=f"its files could not be placed ({why})")
@@ -165,7 +170,7 @@ class _Rooms:
                     self._renew()
                 return _ran(prepared, replace(job, timeout_s=PREPARE_S), folder, {}, prepared=False)
         result = self._bash(_line(job.words, folder, environment), job.timeout_s)
-        left = self._read([*(f"{folder}/{path}" for path in job.wanted), f"{folder}.touched"])
+        left = self._read(folder, [*(f"{folder}/{path}" for path in job.wanted), f"{folder}.touched"])
         if result.status in _STOPPED:
             self._renew()  # what it started may still run
         return _ran(result, job, folder, left)
@@ -175,8 +180,10 @@ class _Rooms:
         if self._number:
             self._sessions.purge(self._thread)
 
-    def _read(self, names: list[str]) -> Mapping[str, str]:
-        result = self._python(_READ, {"names": names, "limit": FILE_CHARS})
+    def _read(self, folder: str, names: list[str]) -> Mapping[str, str]:
+        """What a job left under these names. The rest is deleted: it would fill the workspace of the jobs to come."""
+        payload = {"names": names, "limit": FILE_CHARS, "folders": [folder, f"{folder}.watch"]}
+        result = self._python(_READ, payload)
         try:
             found = json.loads(result.stdout)
         except (ValueError, RecursionError):
