@@ -46,7 +46,7 @@ _WEB_CLIENT, _HTTP, _PLAYGROUND = "core/slack/client.py", "bot/web.py", "playgro
 _DATABASE, _MYSQL = "core/store/database.py", "workers/sources/drivers/mysql.py"
 _POSTGRES = "workers/sources/drivers/postgres.py"
 _FIGURES = "executor/inside/figures.py"
-_VARIABLES, _SALVAGE = "executor/inside/variable_pickles.py", "executor/inside/pickle_salvage.py"
+_KEEPING, _SALVAGE = "executor/inside/pickler.py", "executor/inside/pickle_salvage.py"
 
 UNDOCUMENTED = (
     # The end of a Socket Mode connection: the SDK's own `close` alone can wait for ever.
@@ -173,9 +173,9 @@ UNDOCUMENTED = (
     ),
     # Variables of a notebook are kept together, and those that can be made again come back without the others.
     Undocumented(
-        _PICKLER, "_dynamic_function_reduce", (_VARIABLES,), "a function keeps no copy of the notebook", ("func",)
+        _PICKLER, "_dynamic_function_reduce", (_KEEPING,), "a function keeps no copy of the notebook", ("func",)
     ),
-    Undocumented(_PICKLER, "globals_ref", (_VARIABLES,), "the globals that a function is given, by their id"),
+    Undocumented(_PICKLER, "globals_ref", (_KEEPING,), "the globals that a function is given, by their id"),
     Undocumented("pickle", "_Unpickler", (_SALVAGE,), "the standard library's unpickler in Python"),
     Undocumented(_UNPICKLER, "dispatch", (_SALVAGE,), "its steps by code, some of which are replaced"),
     Undocumented(_UNPICKLER, "load_pop", (_SALVAGE,), "a step that is extended", ()),

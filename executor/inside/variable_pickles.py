@@ -2,14 +2,14 @@
 
 All variables go into one pickle, so that two names for one object stay two names for one object. Objects that are
 large go into parts of their own, referred to from that pickle: a part that did not change since the last time is not
-sent again. A variable that cannot be pickled is left out and named.
+sent again. A container that shares what it holds is no such part. A variable that cannot be pickled is left out and
+named.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib
+import gc
 import io
 import pickle
 import signal
@@ -23,15 +23,17 @@ from types import FrameType
 from typing import Any
 
 from executor.inside.pickle_salvage import Salvager, kind_of
+from executor.inside.pickler import MAIN, NAN, IsBroken, nans, pickler_class
 from executor.inside.reachable import CannotTell, made_of, within_reach
+from executor.inside.shared_objects import is_container, shared
 
-MAIN, LARGE = "main", "large"
 LAYOUT = "2"
 """How the bytes of a part are put together: what another layout wrote is refused like that of another library."""
 _LARGE_BYTES = 256 << 10
 _LARGE_ITEMS = 10_000
 _ALIGNED = 64  # bytes; arrays in a part begin at multiples of it, so that they can be used where they are
 _ALWAYS_LOOK_BYTES = 64 << 20  # large objects up to this sum are looked at after every cell, mentioned or not
+_TRIES_APART = 3
 _ONE_S, _ALL_S, _RESTORE_S = 2.0, 15.0, 25.0  # three times the second is less than the host waits, and so is the third
 
 
@@ -41,10 +43,6 @@ class TooSlow(BaseException):
 
 class TooLargeToKeep(Exception):
     """The variables are larger than what may be kept."""
-
-
-class _IsBroken(Exception):
-    """The object could not be made again; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +75,12 @@ class Keeper:
         self._certain = True
         """Whether all that earlier cells did was looked at: the last save succeeded, and no thread was left behind."""
         self._next = 1
+        self._together: set[int] = set()
+        """The ids of large containers that are not kept apart, because others hold their objects, too."""
+        self._met_together: set[int] = set()
+        """Those of them that the last pickle met."""
+        self._none_apart = False
+        """Whether no container is kept apart any more: pickling makes others each time, which share what they hold."""
         self._hopeless: dict[str, tuple[int, str]] = {}
         """By name the id of an object that cannot be pickled, and why."""
         self._pickler: Any = None
@@ -125,6 +129,8 @@ class Keeper:
             kind, key = reference
             if kind == MAIN:
                 return self._namespace
+            if kind == NAN:
+                return nans()[key]
             if key not in large:
                 large[key] = _load_large(found[key], resolve)
             return large[key]
@@ -171,10 +177,18 @@ class Keeper:
         return self._dump_together(variables)
 
     def _dump_together(self, variables: dict[str, Any]) -> tuple[bytes, dict[str, Any], list[Part]]:
-        with _within(_ALL_S):
-            small, large = self._dump(variables)
-            looked_at = self._worth_a_look(large)
-            return small, large, [self._dump_large(key, large[key]) for key in large if key in looked_at]
+        with _within(_ALL_S), _uncollected():
+            for tries_left in reversed(range(_TRIES_APART)):
+                self._met_together, self._none_apart = set(), self._none_apart or not tries_left
+                small, pickler = self._dump(variables)
+                large = pickler.large
+                dumped = {key: self._dump_large(key, large[key]) for key in self._worth_a_look(large)}
+                held = {key: one.memo.copy() for key, (_, one) in dumped.items() if is_container(large[key])}
+                split = shared(pickler.memo.copy(), large, held) if held else set()
+                self._together = self._met_together | {id(large[key]) for key in split}
+                if not split:
+                    break
+            return small, large, [part for part, _ in dumped.values()]
 
     def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
         """What could not be pickled before is not tried again, unless a cell used one that now can be."""
@@ -200,50 +214,49 @@ class Keeper:
                 if not looks.is_over:
                     self._hopeless[name] = id(value), why
 
-    def _dump(
-        self, value: object, *, whole: bool = False, buffers: list[Any] | None = None
-    ) -> tuple[bytes, dict[str, Any]]:
-        """`value` as a pickle, and the large objects that it refers to; `whole` includes them instead."""
+    def _dump(self, value: object, *, whole: bool = False, buffers: list[Any] | None = None) -> tuple[bytes, Any]:
+        """`value` as a pickle, and its pickler, which knows the large objects; `whole` includes them instead."""
         file = io.BytesIO()
-        pickler = self._new_pickler(file, buffers=buffers)
-        pickler.key_of = None if whole else self._key_of
+        pickler = self._new_pickler(file, buffers=buffers, whole=whole)
         pickler.dump(value)
-        return file.getvalue(), pickler.large
+        return file.getvalue(), pickler
 
-    def _new_pickler(self, file: Any, *, buffers: list[Any] | None = None) -> Any:
-        """One that includes what is large."""
+    def _new_pickler(self, file: Any, *, buffers: list[Any] | None = None, whole: bool = True) -> Any:
+        """One that includes what is large, if it is `whole`."""
         made_by = self._pickler or pickler_class()
         pickler = made_by(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
-        pickler.namespace = self._namespace
-        pickler.globals_ref[id(self._namespace)] = self._namespace
-        pickler.key_of = None
-        pickler.large = {}
-        pickler.broken = {}
+        pickler.begin(self._namespace, None if whole else self._key_of)
         return pickler
 
-    def _dump_large(self, key: str, value: object) -> Part:
+    def _dump_large(self, key: str, value: object) -> tuple[Part, Any]:
         buffers: list[Any] = []
-        head, _ = self._dump(value, whole=True, buffers=buffers)
+        head, pickler = self._dump(value, whole=True, buffers=buffers)
         raw = [memoryview(head), *(buffer.raw() for buffer in buffers)]
         pieces: list[bytes | memoryview] = [struct.pack(f">{len(raw) + 1}Q", len(raw), *(len(piece) for piece in raw))]
         offset = len(pieces[0])
         for piece in raw:
             pieces += [bytes(-offset % _ALIGNED), piece]
             offset += -offset % _ALIGNED + len(piece)
-        return _part(key, pieces)
+        return _part(key, pieces), pickler
 
     def _key_of(self, value: object) -> str:
+        """The key of the part that a large object goes into, "" for one that is not large."""
+        if not _is_large(value):
+            return ""
+        if id(value) in self._together or (self._none_apart and is_container(value)):
+            self._met_together.add(id(value))
+            return ""
         key = self._keys.get(id(value))
         if key is None:
             key = self._keys[id(value)] = f"o{self._next}"
             self._next += 1
         return key
 
-    def _worth_a_look(self, large: dict[str, Any]) -> set[str]:
+    def _worth_a_look(self, large: dict[str, Any]) -> list[str]:
         """Large objects that may have changed: all of them while they are few, else the new and what a cell reached."""
         if self._reach is None:
-            return set(large)
-        return {key for key in large if key not in self._sent or self._is_within_reach(key)}
+            return list(large)
+        return [key for key in large if key not in self._sent or self._is_within_reach(key)]
 
     def _is_within_reach(self, key: str) -> bool:
         made_of = self._made_of.get(key)
@@ -294,7 +307,7 @@ class _Looks:
                 self._pickler.dump({name: value})
         except BaseException as error:
             self._pickler = None  # what it began to pickle it would take for done
-            self.found_broken = isinstance(error, _IsBroken)
+            self.found_broken = isinstance(error, IsBroken)
             return str(error) if self.found_broken else kind_of(error)
         return None
 
@@ -311,40 +324,6 @@ class _Forgetful(list[Any]):
 
     def append(self, item: object) -> None:
         """It is gone."""
-
-
-@functools.cache
-def pickler_class() -> Any:
-    """cloudpickle's pickler with our additions. Raises ImportError without that library."""
-    base: Any = importlib.import_module("cloudpickle").Pickler
-
-    class Pickler(base):  # type: ignore[misc]  # found at run time
-        """Refers to the notebook's namespace and to large objects instead of including them."""
-
-        namespace: dict[str, Any]
-        large: dict[str, Any]
-        broken: Mapping[int, tuple[object, str]]
-        key_of: Callable[[object], str] | None
-
-        def persistent_id(self, found: object) -> tuple[str, str] | None:
-            if found is self.namespace:
-                return (MAIN, "")
-            if id(found) in self.broken:
-                raise _IsBroken(self.broken[id(found)][1])
-            if self.key_of is not None and _is_large(found):
-                key = self.key_of(found)
-                self.large[key] = found
-                return (LARGE, key)
-            return None
-
-        def _dynamic_function_reduce(self, function: Any) -> Any:
-            """A function of the notebook keeps the notebook's variables as its globals, not a copy of them."""
-            reduced = super()._dynamic_function_reduce(function)
-            if function.__globals__ is self.namespace:
-                reduced[2][1]["__globals__"] = {}
-            return reduced
-
-    return Pickler
 
 
 class _Unpickler(pickle.Unpickler):
@@ -406,6 +385,18 @@ def _is_large(value: object) -> bool:
     if kind.__module__.startswith("pandas") and kind.__name__ in ("DataFrame", "Series"):
         return getattr(value, "size", 0) * 8 > _LARGE_BYTES
     return False
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's collector: it would look at all variables again and again while millions of tuples are made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -32,8 +32,8 @@ DOCUMENTED = {
     "count", "name", "jobs", "job_ids", "all", "create_job", "enqueue_job", "exists", "delete", "work", "log", "info",
     "run", "queues", "enqueue", "headers", "register", "start", "stop", "status", "is_alive", "append",
     "max_retry_count", "interval_calculator", "addfont", "find_class", "persistent_load", "persistent_id",
-    "dump", "cursor", "execute", "fetchmany", "fetchall", "description", "rows", "isolation_level", "commit",
-    "rollback", "serve", "InterfaceError", "OperationalError", "pgconn", "adbc_cancel", "adbc_execute_schema",
+    "reducer_override", "dump", "cursor", "execute", "fetchmany", "fetchall", "description", "rows", "isolation_level",
+    "commit", "rollback", "serve", "InterfaceError", "OperationalError", "pgconn", "adbc_cancel", "adbc_execute_schema",
     "executescript", "add_run", "alignment", "font", "level", "runs", "space_after", "text",
 }  # fmt: skip
 """Names that the documents of these libraries show, or that mean something else in our files too."""

@@ -107,6 +107,56 @@ def test_a_change_in_place_is_kept(run) -> None:
     assert shown(run("int(frame.a[0] + frame.a[1])")) == "-3"
 
 
+ONE_OBJECT = {
+    "a record of a large list, in its index": (
+        "records = [{'v': 0} for _ in range(20_000)]\nindex = dict(enumerate(records))",
+        "index[5]['v'] = 9\nrecords[5]['v'], type(index), len(index)",
+        "(9, <class 'dict'>, 20000)",
+    ),
+    "a record of a large list, by its own name": (
+        "records = [{'v': [0]} for _ in range(20_000)]\nfirst = records[0]['v']",
+        "first.append(9)\nrecords[0]",
+        "{'v': [0, 9]}",
+    ),
+    "a large array, in a large list": (
+        "import numpy as np\nbig = np.zeros(200_000)\nholders = [[big]] + [[] for _ in range(20_000)]",
+        "big[0] = 9\nfloat(holders[0][0][0])",
+        "9.0",
+    ),
+    "what a class holds, whose objects are many": (
+        "class Item:\n    known = []\nknown, items = Item.known, [Item() for _ in range(20_000)]",
+        "known.append(9)\nitems[0].known",
+        "[9]",
+    ),
+    "a variable of the function around two functions": (
+        "def counter():\n    n = 0\n    def add():\n        nonlocal n\n        n += 1\n"
+        "    def get(): return n\n    return add, get\nadd, get = counter()\nadd()",
+        "add()\nget()",
+        "2",
+    ),
+    "what is compared by identity": (
+        "import math, numpy as np\nwords = {np.nan: 'missing', math.nan: 'none'}",
+        "words[np.nan], words[math.nan]",
+        "('missing', 'none')",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ONE_OBJECT)
+def test_an_object_that_is_held_twice_comes_back_as_one(run, what: str) -> None:
+    made, change, seen = ONE_OBJECT[what]
+    run(made)
+    run("import os\nos._exit(1)")
+    assert shown(run(change)) == seen
+
+
+def test_a_function_that_remembers_its_results_comes_back(run) -> None:
+    run("import functools\n@functools.cache\ndef double(x): return 2 * x\ndouble(1)")
+    run("import os\nos._exit(1)")
+    after = run("double(2), double.cache_parameters()")
+    assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False})", ())
+
+
 def test_what_cannot_be_kept_is_named_and_the_rest_is_kept(run) -> None:
     run("n = 7\ng = (i for i in range(3))")
     result = run("import os\nos._exit(1)")

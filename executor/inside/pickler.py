@@ -1,0 +1,103 @@
+"""The pickler of a notebook's variables: cloudpickle's, and what it does not keep as it is.
+
+What is defined here is named in checkpoints: a function keeps its name and its parameters.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import sys
+from collections.abc import Callable, Mapping
+from types import CellType, FunctionType
+from typing import Any
+
+MAIN, LARGE, NAN = "main", "large", "nan"
+_LruCache = type(functools.lru_cache(int))
+
+
+class IsBroken(Exception):
+    """The object could not be made again; the message says why."""
+
+
+@functools.cache
+def pickler_class() -> Any:
+    """cloudpickle's pickler with our additions. Raises ImportError without that library."""
+    base: Any = importlib.import_module("cloudpickle").Pickler
+
+    class Pickler(base):  # type: ignore[misc]  # found at run time
+        """Refers to the notebook's namespace and to large objects instead of including them."""
+
+        namespace: dict[str, Any]
+        large: dict[str, Any]
+        broken: Mapping[int, tuple[object, str]]
+        key_of: Callable[[object], str] | None
+        known: Mapping[int, tuple[str, str]]
+        cells: dict[int, CellType]
+
+        def begin(self, namespace: dict[str, Any], key_of: Callable[[object], str] | None) -> None:
+            """Say whose variables these are. With `key_of`, what it gives a key is only referred to."""
+            self.namespace = namespace
+            self.globals_ref[id(namespace)] = namespace
+            self.key_of = key_of
+            self.large, self.broken, self.cells = {}, {}, {}
+            self.known = {id(nan): (NAN, name) for name, nan in nans().items()} | {id(namespace): (MAIN, "")}
+
+        def persistent_id(self, found: object) -> tuple[str, str] | None:
+            number = id(found)
+            if number in self.known:
+                return self.known[number]
+            if number in self.broken:
+                raise IsBroken(self.broken[number][1])
+            if self.key_of is not None and (key := self.key_of(found)):
+                self.large[key] = found
+                return (LARGE, key)
+            return None
+
+        def reducer_override(self, found: Any) -> Any:
+            kind = type(found)
+            if kind is CellType and id(found) in self.cells:
+                return CellType, ()  # a function fills it
+            if kind is _LruCache and self._is_own(found.__wrapped__):
+                parameters = found.cache_parameters()
+                return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"])
+            return super().reducer_override(found)
+
+        def _is_own(self, found: object) -> bool:
+            return isinstance(found, FunctionType) and found.__globals__ is self.namespace
+
+        def _dynamic_function_reduce(self, function: Any) -> Any:
+            """A function of the notebook keeps the notebook's variables as its globals, not a copy of them.
+
+            Functions that share a variable of the function around them go on to share it: each gets the cells
+            themselves, which are empty until its own content of them is put in.
+            """
+            make, arguments, (attributes, slots), *rest = super()._dynamic_function_reduce(function)
+            if self._is_own(function):
+                slots["__globals__"] = {}
+            if function.__closure__ is not None:
+                self.cells |= {id(cell): cell for cell in function.__closure__}
+                arguments = (*arguments[:-1], function.__closure__)
+                slots["__closure__"] = tuple(map(_copy_of_cell, function.__closure__))
+            return make, arguments, (attributes, slots), *rest
+
+    return Pickler
+
+
+def nans() -> dict[str, float]:
+    """The two that code compares by identity, as in `x is np.nan` or a dictionary's key."""
+    numpy = sys.modules.get("numpy")
+    return {"math": math.nan} | ({} if numpy is None else {"numpy": numpy.nan})
+
+
+def lru_cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
+    """The function behind an `lru_cache`, with a fresh one."""
+    return functools.lru_cache(maxsize, typed)(function)
+
+
+def _copy_of_cell(cell: CellType) -> CellType:
+    try:
+        return CellType(cell.cell_contents)
+    except ValueError:  # it is empty
+        return CellType()
