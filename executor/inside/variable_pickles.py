@@ -24,11 +24,14 @@ from typing import Any
 
 from executor.inside.pickle_salvage import Salvager, kind_of
 from executor.inside.pickler import MAIN, NAN, IsBroken, nans, pickler_class
+from executor.inside.process_settings import ProcessSettings
 from executor.inside.reachable import CannotTell, made_of, within_reach
 from executor.inside.shared_objects import is_container, shared
 
 LAYOUT = "2"
 """How the bytes of a part are put together: what another layout wrote is refused like that of another library."""
+_SETTINGS = "process settings"
+"""What stands for them among the variables: no name of one."""
 _LARGE_BYTES = 256 << 10
 _LARGE_ITEMS = 10_000
 _ALIGNED = 64  # bytes; arrays in a part begin at multiples of it, so that they can be used where they are
@@ -65,6 +68,7 @@ class Keeper:
     def __init__(self, namespace: dict[str, Any], limit_bytes: int) -> None:
         self._namespace = namespace
         self._limit = limit_bytes
+        self._settings = ProcessSettings()
         self._sent: dict[str, int] = {}
         self._keys: dict[int, str] = {}
         self._sizes: dict[str, int] = {}
@@ -101,6 +105,8 @@ class Keeper:
         if not alone:
             self._reach = None
         lost = self._leave_out_the_hopeless(variables, mentioned)
+        if (changed_settings := self._settings.changed()) is not None:
+            variables = {_SETTINGS: changed_settings, **variables}  # first, as the variables may need them
         small, large, parts = self._dump_everything(variables, lost)
         parts = [_part("small", [small]), *parts]
         keys = ["small", *large]
@@ -146,6 +152,7 @@ class Keeper:
         self._keys = {id(value): key for key, value in large.items()}
         self._note_what_they_are_made_of(large)
         self._next = 1 + max((int(part["key"][1:]) for part in parts if part["key"] != "small"), default=0)
+        variables.pop(_SETTINGS, None)
         self._namespace.update(variables)
         return [] if salvager is None else self._take_out_broken(list(variables), salvager.broken)
 

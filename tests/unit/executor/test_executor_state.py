@@ -150,6 +150,55 @@ def test_an_object_that_is_held_twice_comes_back_as_one(run, what: str) -> None:
     assert shown(run(change)) == seen
 
 
+SETTINGS = {
+    "the working folder": (
+        "import os\nos.mkdir('sub')\nos.chdir('sub')\nopen('a.txt', 'w').write('found')",
+        "open('a.txt').read()",
+        "'found'",
+    ),
+    "an empty working folder": (
+        "import os\nos.mkdir('new')\nos.chdir('new')",
+        "os.path.basename(os.getcwd())",
+        "'new'",
+    ),
+    "the environment": (
+        "import os, time\nos.environ.update(MODE='fast', TZ='Asia/Tokyo')\ndel os.environ['HOME']\ntime.tzset()",
+        "os.environ['MODE'], os.environ.get('HOME'), time.tzname[0]",
+        "('fast', None, 'JST')",
+    ),
+    "where modules come from": (
+        "import os, sys\nos.mkdir('lib')\nopen('lib/rates.py', 'w').write('vat = 20')\nsys.path.insert(0, 'lib')",
+        "import rates\nrates.vat",
+        "20",
+    ),
+    "exact numbers": ("import decimal\ndecimal.getcontext().prec = 5", "str(decimal.Decimal(1) / 3)", "'0.33333'"),
+    "floating-point errors": (
+        "import numpy as np\n_ = np.seterr(divide='raise')",
+        "np.geterr()['divide']",
+        "'raise'",
+    ),
+    "how deep calls may go": ("import sys\nsys.setrecursionlimit(5_000)", "sys.getrecursionlimit()", "5000"),
+}
+
+
+@pytest.mark.parametrize("what", SETTINGS)
+def test_what_a_cell_sets_in_its_process_comes_back(run, what: str) -> None:
+    made, look, seen = SETTINGS[what]
+    assert run(made).status == "ok"
+    run("import os\nos._exit(1)")
+    after = run(look)
+    assert (shown(after), after.error, after.notices) == (seen, None, ())
+
+
+def test_random_numbers_go_on_where_they_were(run) -> None:
+    draw = "random.random(), float(np.random.rand())"
+    run(f"import random, numpy as np\nrandom.seed(1)\nnp.random.seed(1)\n{draw}")
+    expected = shown(run(f"kept = random.getstate(), np.random.get_state()\n{draw}"))
+    run("random.setstate(kept[0])\nnp.random.set_state(kept[1])")
+    run("import os\nos._exit(1)")
+    assert shown(run(draw)) == expected
+
+
 def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     run("import functools\n@functools.cache\ndef double(x): return 2 * x\ndouble(1)")
     run("import os\nos._exit(1)")
