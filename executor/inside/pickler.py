@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType
 from typing import Any
 
+from executor.inside.array_views import View, view_of
+
 MAIN, LARGE, NAN = "main", "large", "nan"
 _LruCache = type(functools.lru_cache(int))
 
@@ -35,10 +37,13 @@ def pickler_class() -> Any:
         key_of: Callable[[object], str] | None
         known: Mapping[int, tuple[str, str]]
         cells: dict[int, CellType]
+        views: Mapping[int, View]
 
-        def begin(self, namespace: dict[str, Any], key_of: Callable[[object], str] | None) -> None:
+        def begin(
+            self, namespace: dict[str, Any], key_of: Callable[[object], str] | None, views: Mapping[int, View]
+        ) -> None:
             """Say whose variables these are. With `key_of`, what it gives a key is only referred to."""
-            self.namespace = namespace
+            self.namespace, self.views = namespace, views
             self.globals_ref[id(namespace)] = namespace
             self.key_of = key_of
             self.large, self.broken, self.cells = {}, {}, {}
@@ -50,6 +55,8 @@ def pickler_class() -> Any:
                 return self.known[number]
             if number in self.broken:
                 raise IsBroken(self.broken[number][1])
+            if number in self.views:
+                return None
             if self.key_of is not None and (key := self.key_of(found)):
                 self.large[key] = found
                 return (LARGE, key)
@@ -57,6 +64,8 @@ def pickler_class() -> Any:
 
         def reducer_override(self, found: Any) -> Any:
             kind = type(found)
+            if id(found) in self.views:
+                return view_of, tuple(self.views[id(found)])
             if kind is CellType and id(found) in self.cells:
                 return CellType, ()  # a function fills it
             if kind is _LruCache and self._is_own(found.__wrapped__):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from executor.inside.array_views import View, views_among
 from executor.inside.pickle_salvage import Salvager, kind_of
 from executor.inside.pickler import MAIN, NAN, IsBroken, nans, pickler_class
 from executor.inside.process_settings import ProcessSettings
@@ -83,6 +84,8 @@ class Keeper:
         """The ids of large containers that are not kept apart, because others hold their objects, too."""
         self._met_together: set[int] = set()
         """Those of them that the last pickle met."""
+        self._views: dict[int, View] = {}
+        """Arrays that show the memory of another variable's, by their ids."""
         self._none_apart = False
         """Whether no container is kept apart any more: pickling makes others each time, which share what they hold."""
         self._hopeless: dict[str, tuple[int, str]] = {}
@@ -185,6 +188,8 @@ class Keeper:
 
     def _dump_together(self, variables: dict[str, Any]) -> tuple[bytes, dict[str, Any], list[Part]]:
         with _within(_ALL_S), _uncollected():
+            with contextlib.suppress(Exception):  # a cell may have replaced what numpy does
+                self._views = views_among(variables)
             for tries_left in reversed(range(_TRIES_APART)):
                 self._met_together, self._none_apart = set(), self._none_apart or not tries_left
                 small, pickler = self._dump(variables)
@@ -195,6 +200,7 @@ class Keeper:
                 self._together = self._met_together | {id(large[key]) for key in split}
                 if not split:
                     break
+            self._views = {}  # they hold arrays
             return small, large, [part for part, _ in dumped.values()]
 
     def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
@@ -232,7 +238,7 @@ class Keeper:
         """One that includes what is large, if it is `whole`."""
         made_by = self._pickler or pickler_class()
         pickler = made_by(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
-        pickler.begin(self._namespace, None if whole else self._key_of)
+        pickler.begin(self._namespace, None if whole else self._key_of, self._views)
         return pickler
 
     def _dump_large(self, key: str, value: object) -> tuple[Part, Any]:

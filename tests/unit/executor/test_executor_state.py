@@ -123,6 +123,21 @@ ONE_OBJECT = {
         "big[0] = 9\nfloat(holders[0][0][0])",
         "9.0",
     ),
+    "a part of an array": (
+        "import numpy as np\na = np.zeros((4, 3))\npart, pair = a[1:, ::-1], {'t': a.T}",
+        "part[0, 0] = 9\npair['t'][0, 0] = 8\na[:2].tolist()",
+        "[[8.0, 0.0, 0.0], [0.0, 0.0, 9.0]]",
+    ),
+    "a part of a large array": (
+        "import numpy as np\na = np.zeros(500_000)\nhalf = a[250_000:]",
+        "half[0] = 9\nfloat(a[250_000])",
+        "9.0",
+    ),
+    "two parts of an array that has no name": (
+        "import numpy as np\na = np.zeros(6)\none, two = a[:4], a[2:]\ndel a",
+        "two[0] = 9\nfloat(one[2])",
+        "9.0",
+    ),
     "what a class holds, whose objects are many": (
         "class Item:\n    known = []\nknown, items = Item.known, [Item() for _ in range(20_000)]",
         "known.append(9)\nitems[0].known",
@@ -179,6 +194,14 @@ SETTINGS = {
     ),
     "how deep calls may go": ("import sys\nsys.setrecursionlimit(5_000)", "sys.getrecursionlimit()", "5000"),
 }
+
+
+def test_a_part_of_an_array_is_that_after_the_second_rest_too(run) -> None:
+    run("import numpy as np\na = np.zeros(500_000)\npart = a[1:]")
+    run("import os\nos._exit(1)")
+    run("part[0] = 9")
+    run("import os\nos._exit(1)")
+    assert shown(run("part[1] = 8\na[:3].tolist()")) == "[0.0, 9.0, 8.0]"
 
 
 @pytest.mark.parametrize("what", SETTINGS)
