@@ -144,11 +144,14 @@ class PythonInterpreter:
     # What its subprocess tells
 
     def session_ready(self, session: Session) -> None:
-        """Put the thread's variables and files in place, both at once, and go on."""
+        """Put the thread's variables and files in place, both at once, and go on.
+
+        The files first, of which some are there at once: the modules, which variables may need.
+        """
         state = self.unsaved.open()
-        session.begin(state)
         self._lifecycle.opened(restoring=state is not None)
         self._owner.interpreter_opened(session)
+        session.begin(state)
         if self._lifecycle.phase is Phase.IDLE:
             self._owner.interpreter_ready(self)
 

@@ -22,6 +22,8 @@ from executor.slices import SLICE, Portion, Work
 from executor.values import Artifact, Chart, Limits
 
 _FIGURE = "image/png"
+_MODULE = ".py"
+"""Such files are put in place first: variables that are restored meanwhile may be of their classes."""
 
 
 class Workspace:
@@ -71,7 +73,7 @@ class Workspace:
         if self.is_filled:  # by work for the folder before, which had to wait
             return
         number, portion = self._number, Portion()
-        for file in list(self._thread.files.values()):
+        for file in sorted(self._thread.files.values(), key=lambda file: not file.name.endswith(_MODULE)):
             if portion.is_over(file.size):
                 yield
             if self.folder is None or self._number != number:

@@ -213,6 +213,15 @@ def test_what_a_cell_sets_in_its_process_comes_back(run, what: str) -> None:
     assert (shown(after), after.error, after.notices) == (seen, None, ())
 
 
+def test_objects_of_a_module_of_the_workspace_come_back_beside_large_files(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("t", "1", "import os\nfor n in range(6): open(f'{n}.bin', 'wb').write(os.urandom(40 << 20))")
+        client.run("t", "2", "open('shapes.py', 'w').write('class Dot: x = 7')\nimport shapes\ndot = shapes.Dot()")
+        client.run("t", "3", "import os\nos._exit(1)")
+        after = client.run("t", "4", "dot.x")
+        assert (shown(after), after.notices) == ("7", ())
+
+
 def test_random_numbers_go_on_where_they_were(run) -> None:
     draw = "random.random(), float(np.random.rand())"
     run(f"import random, numpy as np\nrandom.seed(1)\nnp.random.seed(1)\n{draw}")
