@@ -6,6 +6,7 @@ They are kept with the variables, as far as they differ from what a fresh subpro
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import decimal
 import os
 import random
@@ -13,6 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+_MT19937_BYTES = 4 * 625
+"""624 numbers and a place among them: `mt19937_state` in numpy's mt19937.h."""
 
 
 class _Setting(NamedTuple):
@@ -114,12 +118,29 @@ def _set_decimal(context: Mapping[str, Any]) -> None:
         setattr(decimal.getcontext(), name, value)
 
 
-def _read_numpy_random() -> Any:
-    numpy = sys.modules.get("numpy.random")
-    if numpy is None:
-        return None
-    kind, keys, *rest = numpy.get_state()
-    return kind, keys.tobytes(), rest
+class _NumpyRandom:
+    """numpy's state takes far longer to read than the memory in which it lies, and most cells leave it alone."""
+
+    def __init__(self) -> None:
+        self._memory = b""
+        self._state: Any = None
+
+    def read(self) -> Any:
+        """The state of the random numbers that all share; None before they are imported."""
+        numpy = sys.modules.get("numpy.random")
+        if numpy is None:
+            return None
+        memory = self._memory_of(numpy.get_bit_generator())
+        # A normal number that was drawn in advance is not in that memory.
+        if not memory or memory != self._memory or self._state[2][1]:
+            kind, keys, *rest = numpy.get_state()
+            self._memory, self._state = memory, (kind, keys.tobytes(), rest)
+        return self._state
+
+    @staticmethod
+    def _memory_of(generator: Any) -> bytes:
+        is_usual = type(generator).__name__ == "MT19937"
+        return ctypes.string_at(generator.ctypes.state_address, _MT19937_BYTES) if is_usual else b""
 
 
 def _set_numpy_random(state: tuple[str, bytes, list[Any]]) -> None:
@@ -140,7 +161,7 @@ _SETTINGS = {
     "recursion": _Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "decimal": _Setting(_read_decimal, _set_decimal),
     "random": _Setting(random.getstate, random.setstate),
-    "numpy_random": _Setting(_read_numpy_random, _set_numpy_random),
+    "numpy_random": _Setting(_NumpyRandom().read, _set_numpy_random),
     "numpy_errors": _Setting(_read_numpy_errors, lambda errors: sys.modules["numpy"].seterr(**errors)),
 }
 """In the order in which they are set. Checkpoints have their names."""

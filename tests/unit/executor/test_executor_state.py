@@ -231,6 +231,15 @@ def test_random_numbers_go_on_where_they_were(run) -> None:
     assert shown(run(draw)) == expected
 
 
+def test_a_normal_number_that_was_drawn_in_advance_is_not_drawn_twice(run) -> None:
+    draw = "float(np.random.randn())"
+    run("import numpy as np")
+    expected = shown(run(f"np.random.seed(1)\n[{draw} for _ in range(3)]"))
+    drawn = [shown(run(f"np.random.seed(1)\n{draw}")), shown(run(draw))]  # they come in pairs
+    run("import os\nos._exit(1)")
+    assert f"[{', '.join([*drawn, shown(run(draw))])}]" == expected
+
+
 def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     run("import functools\n@functools.cache\ndef double(x): return 2 * x\ndouble(1)")
     run("import os\nos._exit(1)")
