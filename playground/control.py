@@ -5,7 +5,6 @@ Errors are status 400 with {"ok": false, "error": name or sentence}.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable
 
 from starlette.datastructures import UploadFile
@@ -20,6 +19,7 @@ from playground.faults import Fault
 from playground.hub import Playground
 from playground.identity import new_id
 from playground.inside import as_json, look_inside
+from playground.parsing import json_object
 from playground.people_say import rich_text, slack_text
 from playground.shapes import channel_object, file_object, user_object, view_object
 from playground.workspace import Channel, Json, Message, User, View
@@ -56,10 +56,7 @@ async def _read(request: Request) -> Json:
                 given[name] = value
         await form.close()
     elif body := await request.body():
-        parsed = json.loads(body)
-        if not isinstance(parsed, dict):
-            raise ValueError("the body is a JSON object")
-        given |= parsed
+        given |= json_object(body)
     return given
 
 

@@ -15,6 +15,7 @@ import httpx
 from playground.clock import Clock
 from playground.errors import SlackError
 from playground.options import Options
+from playground.parsing import parsed_json
 from playground.wire import WireLog, place_of
 
 Json = dict[str, Any]
@@ -50,7 +51,7 @@ class HttpMode:
         if answer is None:
             raise SlackError("operation_timeout")
         try:
-            said = answer.json()
+            said = parsed_json(answer.content)
         except ValueError:
             return {}
         return said if isinstance(said, dict) else {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -12,6 +10,7 @@ from playground.api.chat import is_ready_image
 from playground.blocks import check_blocks, filled
 from playground.errors import SlackError
 from playground.hub import Playground
+from playground.parsing import json_object
 from playground.workspace import Message
 
 USES, LIFETIME_S = 5, 1800
@@ -27,10 +26,8 @@ async def respond(request: Request) -> Response:
         return JSONResponse({"ok": False, "error": "used_url" if right.uses >= USES else "expired_url"}, 404)
     right.uses += 1
     try:
-        body = json.loads(await request.body())
-        if not isinstance(body, dict):
-            raise TypeError("not an object")  # noqa: TRY301  one place answers every malformed body
-    except (ValueError, TypeError):
+        body = json_object(await request.body())
+    except ValueError:
         return JSONResponse({"ok": False, "error": "invalid_payload"}, 400)
     hub.wire.add("response_url", channel=right.channel, ts=right.ts, body=body)
     try:

@@ -17,6 +17,7 @@ from playground.clock import Clock
 from playground.errors import SlackError
 from playground.faults import Faults
 from playground.options import Options
+from playground.parsing import parsed_json
 from playground.wire import WireLog, place_of
 
 Json = dict[str, Any]
@@ -143,8 +144,8 @@ class SocketMode:
 
     def _take(self, connection: Connection, text: str) -> None:
         try:
-            frame = json.loads(text) if len(text) <= MAX_FRAME else None
-        except json.JSONDecodeError:
+            frame = parsed_json(text) if len(text) <= MAX_FRAME else None
+        except ValueError:
             frame = None
         known = isinstance(frame, dict) and connection.acknowledged(frame)
         if not known:

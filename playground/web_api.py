@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from playground.errors import SlackError
 from playground.faults import Fault
 from playground.guard import CutConnection
 from playground.hub import Playground
+from playground.parsing import parsed_json
 
 MAX_BODY = 4_000_000
 LOGGED_TEXT = 2_000
@@ -101,7 +101,7 @@ async def read_arguments(request: Request) -> dict[str, Any]:
         body = await request.body()
         if body.strip():
             try:
-                parsed = json.loads(body)
+                parsed = parsed_json(body)
             except ValueError:
                 raise SlackError("invalid_json") from None
             if not isinstance(parsed, dict):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from playground.errors import SlackError, invalid_arguments
 from playground.hub import Playground
+from playground.parsing import parsed_json
 from playground.workspace import Channel, Json, Message
 
 ArgKind = Literal["str", "int", "bool", "json"]
@@ -142,7 +142,7 @@ def _read_json(raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
     try:
-        return json.loads(raw)
+        return parsed_json(raw)
     except ValueError:
         raise ValueError("must be valid JSON") from None
 
