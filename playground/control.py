@@ -60,6 +60,12 @@ async def _read(request: Request) -> Json:
     return given
 
 
+def _field(given: Json, name: str) -> str:
+    if name not in given:
+        raise ValueError(f"missing field: {name}")
+    return str(given[name])
+
+
 def _channel(hub: Playground, given: Json) -> Channel:
     return hub.space.channel(str(given.get("channel", "")))
 
@@ -161,7 +167,7 @@ def post_as(
 async def edit(hub: Playground, _request: Request, given: Json) -> Json:
     """Changes the text of a message."""
     message = _message(hub, given)
-    text = slack_text(hub.space, str(given["text"]))
+    text = slack_text(hub.space, _field(given, "text"))
     hub.edit(message, text=text, blocks=rich_text(text), edited_ts=hub.space.clock.next())
     return {"message": hub.shown(message)}
 
@@ -174,7 +180,7 @@ async def delete(hub: Playground, _request: Request, given: Json) -> Json:
 
 async def react(hub: Playground, _request: Request, given: Json) -> Json:
     """Adds or removes (`remove`: true) a person's reaction."""
-    hub.react(_message(hub, given), _user(hub, given).id, str(given["name"]), remove=bool(given.get("remove")))
+    hub.react(_message(hub, given), _user(hub, given).id, _field(given, "name"), remove=bool(given.get("remove")))
     return {}
 
 
@@ -190,7 +196,7 @@ async def read_messages(hub: Playground, _request: Request, given: Json) -> Json
 
 async def press(hub: Playground, _request: Request, given: Json) -> Json:
     """Presses or chooses: channel + ts or view_id, action_id, value for a choice. Waits for the app's ack."""
-    action_id, value = str(given["action_id"]), str(given.get("value") or "")
+    action_id, value = _field(given, "action_id"), str(given.get("value") or "")
     if given.get("view_id"):
         homes = {each.id: each for each in hub.space.homes.values()}
         view = homes.get(str(given["view_id"])) or _view(hub, given)
@@ -203,7 +209,7 @@ async def press(hub: Playground, _request: Request, given: Json) -> Json:
 
 async def shortcut(hub: Playground, _request: Request, given: Json) -> Json:
     """Chooses a shortcut of the app on a message: channel + ts, callback_id, user. Waits for the app's ack."""
-    message, callback_id = _message(hub, given), str(given["callback_id"])
+    message, callback_id = _message(hub, given), _field(given, "callback_id")
     return {"response": await interactions.shortcut(hub, _user(hub, given), message, callback_id)}
 
 
@@ -233,7 +239,7 @@ async def home(hub: Playground, _request: Request, given: Json) -> Json:
 
 async def stop(hub: Playground, _request: Request, given: Json) -> Json:
     """Presses Stop on a working agent session."""
-    interactions.stop(hub, _user(hub, given), _channel(hub, given), str(given["thread_ts"]))
+    interactions.stop(hub, _user(hub, given), _channel(hub, given), _field(given, "thread_ts"))
     return {}
 
 
