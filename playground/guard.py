@@ -55,7 +55,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if refusal := self._refusal(headers):
+        if refusal := self._refusal(headers, scope["path"]):
             await PlainTextResponse(refusal, 403)(scope, receive, send)
             return
 
@@ -68,14 +68,25 @@ class Guard:
 
         await self.app({**scope, CUT: lambda: _cut(send, receive)}, receive, send_with_headers)
 
-    def _refusal(self, headers: Headers) -> str:
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    def _refusal(self, headers: Headers, path: str) -> str:
+        try:
+            host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+            origin = urlsplit(headers.get("origin", "")).netloc
+        except ValueError:
+            return "This playground does not answer to that name."
         if self.hosts is not None and host not in self.hosts:
             return "This playground does not answer to that name."
-        origin = headers.get("origin")
-        if origin and urlsplit(origin).netloc != headers.get("host"):
+        is_foreign = "origin" in headers and origin != headers.get("host")
+        if is_foreign or _asked_by_another_page(headers, path):
             return "Other web pages may not use this playground."
         return ""
+
+
+def _asked_by_another_page(headers: Headers, path: str) -> bool:
+    """Whether another page makes a browser send this: a GET carries no Origin. A link to a page may be followed."""
+    if headers.get("sec-fetch-site") not in ("cross-site", "same-site"):
+        return False
+    return headers.get("sec-fetch-mode") != "navigate" or path.startswith(("/api/", "/control/"))
 
 
 async def _cut(send: Send, receive: Receive) -> None:

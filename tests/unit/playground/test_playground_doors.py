@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from playground.hub import Playground
+
 SALES = "C0SALES001"
 HALF = rb'{"channel": "C0SALES001", "text": "half of a pair: \ud83d"}'
 NESTED = b'{"channel": "C0SALES001", "text": "hi", "blocks": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -48,3 +50,21 @@ def test_a_control_request_without_a_field_is_told_which(
     ts = people("messages", channel="#sales", text="hi")["ts"]
     answer = door.request(method, f"/control{path}".format(ts=ts), json={"channel": "#sales", "ts": ts})
     assert (answer.status_code, answer.json()) == (400, {"ok": False, "error": f"missing field: {missing}"})
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_request_that_another_web_page_makes_without_a_word_of_its_origin_is_refused(
+    door: TestClient, hub: Playground, site: str
+) -> None:
+    call = {"token": "xoxb-playground", "channel": SALES, "text": "from elsewhere"}
+    as_a_picture = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    as_a_page = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    for headers in (as_a_picture, as_a_page):
+        assert door.get("/api/chat.postMessage", params=call, headers=headers).status_code == 403
+    assert not hub.space.channels[SALES].messages
+    assert door.get(f"/{SALES}", headers=as_a_page).status_code == 200  # somebody follows a link to a thread
+
+
+def test_a_host_that_is_no_name_is_refused(door: TestClient) -> None:
+    assert door.get("/", headers={"Host": "["}).status_code == 403
+    assert door.get("/", headers={"Origin": "http://["}).status_code == 403
