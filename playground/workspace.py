@@ -72,6 +72,10 @@ class Channel:
     created: int = 1_700_000_000
     messages: dict[str, Message] = field(default_factory=dict)
 
+    def is_seen_by(self, user: User) -> bool:
+        """Whether this person may read it: everybody reads a public channel, members the rest."""
+        return self.kind == "channel" or user.id in self.members
+
 
 @dataclass
 class File:

@@ -41,7 +41,7 @@ def _viewer(request: Request) -> User:
 
 def _channel(pages: Pages, channel_id: str, viewer: User) -> Channel:
     channel = pages.space.channels.get(channel_id)
-    if channel is None or (channel.kind == "im" and channel.peer != viewer.id):
+    if channel is None or not channel.is_seen_by(viewer):
         raise SlackError("channel_not_found")
     return channel
 
@@ -269,8 +269,12 @@ async def become(request: Request) -> Response:
         back = str(form.get("back", ""))
     channel = pages.space.channels.get(back)
     if user and channel and channel.kind == "im":
-        back = pages.space.channel(user.id).id
-    answer = RedirectResponse(f"/{back}" if channel or back in ("home", "labels") else "/", 303)
+        channel = pages.space.channel(user.id)
+    if user and channel and channel.is_seen_by(user):
+        back = channel.id
+    elif back not in ("home", "labels"):
+        back = ""
+    answer = RedirectResponse(f"/{back}", 303)
     if user and not user.is_bot:
         answer.set_cookie(VIEWER, user.id, httponly=True, samesite="strict")
     return answer

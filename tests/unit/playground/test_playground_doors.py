@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from playground.hub import Playground
 
-SALES = "C0SALES001"
+SALES, LEADERS, MAYA = "C0SALES001", "C0LEADERS1", "U0MAYA0001"
 HALF = rb'{"channel": "C0SALES001", "text": "half of a pair: \ud83d"}'
 NESTED = b'{"channel": "C0SALES001", "text": "hi", "blocks": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 JSON = {"Content-Type": "application/json"}
@@ -68,3 +68,18 @@ def test_a_request_that_another_web_page_makes_without_a_word_of_its_origin_is_r
 def test_a_host_that_is_no_name_is_refused(door: TestClient) -> None:
     assert door.get("/", headers={"Host": "["}).status_code == 403
     assert door.get("/", headers={"Origin": "http://["}).status_code == 403
+
+
+def test_a_private_channel_is_shown_to_its_members_alone(door: TestClient, people: People) -> None:
+    ts = people("messages", channel=LEADERS, text="between us")["ts"]
+    assert "between us" in door.get(f"/{LEADERS}").text
+    door.cookies.set("viewer", MAYA)
+    assert door.get(f"/{LEADERS}").status_code == 404
+    assert door.get(f"/fragments/message/{LEADERS}/{ts}").text == ""
+
+
+def test_who_may_not_see_a_channel_is_led_elsewhere_when_they_take_over(door: TestClient) -> None:
+    into = door.post("/viewer", data={"user": MAYA, "back": LEADERS}, follow_redirects=False)
+    assert into.headers["location"] == "/"
+    into = door.post("/viewer", data={"user": MAYA, "back": SALES}, follow_redirects=False)
+    assert into.headers["location"] == f"/{SALES}"
