@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -24,6 +25,10 @@ from playground.people_say import rich_text, slack_text
 from playground.shapes import channel_object, file_object, user_object, view_object
 from playground.workspace import Channel, Json, Message, User, View
 
+MOST_FILES, MOST_TEXT = 20, 40_000
+MOST_FORM_TEXT = 4_000_000
+"""The bytes of one field of a form that are read: enough to say that a text is too long."""
+
 Handler = Callable[[Playground, Request, Json], Awaitable[Json]]
 
 
@@ -37,6 +42,8 @@ def door(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
             return JSONResponse({"ok": True, **await handler(hub, request, given)})
         except SlackError as error:
             return JSONResponse(error.reply(), 400)
+        except HTTPException as error:
+            return JSONResponse({"ok": False, "error": error.detail}, 400)
         except (ValueError, TypeError) as error:
             return JSONResponse({"ok": False, "error": str(error)}, 400)
 
@@ -47,7 +54,7 @@ async def _read(request: Request) -> Json:
     given: Json = {**request.query_params, **request.path_params}
     kind = request.headers.get("content-type", "")
     if kind.startswith("multipart/form-data"):
-        form = await request.form(max_files=20)
+        form = await request.form(max_part_size=MOST_FORM_TEXT)
         given["files"] = []
         for name, value in form.multi_items():
             if isinstance(value, UploadFile):
@@ -139,7 +146,12 @@ def post_as(
     named: Iterable[tuple[str, bytes]],
     thread_ts: str = "",
 ) -> Message:
-    """Posts what a person typed, with files by name. Raises SlackError when there is neither."""
+    """Posts what a person typed, with files by name. SlackError where there is neither, ValueError for too much."""
+    named = list(named)
+    if len(named) > MOST_FILES:
+        raise ValueError(f"a message takes at most {MOST_FILES} files")
+    if len(typed) > MOST_TEXT:
+        raise ValueError(f"a message takes at most {MOST_TEXT:,} characters: attach the text as a file")
     files = []
     for name, data in named:
         file = hub.new_file(name, user.id, mimetype_of(name), len(data))

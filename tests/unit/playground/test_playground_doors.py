@@ -83,3 +83,18 @@ def test_who_may_not_see_a_channel_is_led_elsewhere_when_they_take_over(door: Te
     assert into.headers["location"] == "/"
     into = door.post("/viewer", data={"user": MAYA, "back": SALES}, follow_redirects=False)
     assert into.headers["location"] == f"/{SALES}"
+
+
+def test_more_files_than_a_message_may_have_are_refused_in_words(door: TestClient, hub: Playground) -> None:
+    files = [("files", (f"{number}.csv", b"a")) for number in range(21)]
+    answer = door.post("/control/messages", data={"channel": "#sales"}, files=files)
+    assert (answer.status_code, answer.json()["error"]) == (400, "a message takes at most 20 files")
+    assert not hub.space.files
+
+
+def test_a_text_that_is_too_long_is_refused_in_words(door: TestClient) -> None:
+    wanted = (400, "a message takes at most 40,000 characters: attach the text as a file")
+    fields = {"channel": "#sales", "text": "x" * 40_001}
+    for sent in ({"json": fields}, {"data": fields, "files": [("files", ("a.csv", b"a"))]}):
+        answer = door.post("/control/messages", **sent)  # type: ignore[arg-type]
+        assert (answer.status_code, answer.json()["error"]) == wanted
