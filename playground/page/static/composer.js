@@ -12,11 +12,14 @@ export function attachComposer(form) {
   const chips = form.querySelector(".chips");
   const button = form.querySelector(".send");
   const people = form.querySelector(".people");
+  const draft = `draft ${viewer} ${form.dataset.channel} ${form.dataset.thread}`;
   let files = [];
+  text.value = sessionStorage.getItem(draft) ?? "";
   people.append(document.getElementById("people").content.cloneNode(true));
 
   function ready() {
     button.disabled = !text.value.trim() && files.length === 0;
+    sessionStorage.setItem(draft, text.value);
     if (!CSS.supports("field-sizing", "content")) {
       text.style.height = "auto";
       text.style.height = `${text.scrollHeight}px`;
@@ -52,6 +55,8 @@ export function attachComposer(form) {
 
   async function post() {
     if (button.disabled || form.classList.contains("busy")) return;
+    const written = text.value;
+    const attached = files;
     const body = new FormData();
     body.append("channel", form.dataset.channel);
     body.append("user", viewer);
@@ -59,17 +64,20 @@ export function attachComposer(form) {
     if (form.dataset.thread) body.append("thread_ts", form.dataset.thread);
     files.forEach((file) => body.append("files", file, file.name));
     form.classList.add("busy");
+    text.value = "";
+    files = [];
+    picker.value = "";
+    showChips();
+    text.focus();
     try {
       await send("/control/messages", body);
-      text.value = "";
-      files = [];
-      picker.value = "";
-      showChips();
     } catch (error) {
-      toast(`This was not sent: ${error.message}`);
+      toast(`This was not sent and is still in its box: ${error.message}`);
+      text.value = [written, text.value].filter(Boolean).join("\n");
+      files = [...attached, ...files];
+      showChips();
     } finally {
       form.classList.remove("busy");
-      text.focus();
     }
   }
 

@@ -14,7 +14,7 @@ export async function send(path, body) {
     method: "POST",
     body: multipart ? body : JSON.stringify(body),
     headers: multipart ? {} : { "Content-Type": "application/json" },
-  });
+  }).catch(() => { throw new Error("The playground does not answer."); });
   const reply = await answer.json().catch(() => ({ ok: false, error: `status ${answer.status}` }));
   if (!reply.ok) throw new Error(reply.error);
   return reply;
