@@ -72,3 +72,19 @@ def test_a_message_that_was_not_sent_comes_back_into_its_box(browser: Browser, s
         expect(page.locator(".toast")).to_contain_text("The playground does not answer.")
         expect(page.locator(".main textarea")).to_have_value("first")
         expect(page.locator(".main .chip")).to_contain_text("sales.csv")
+
+
+def test_cells_that_are_pasted_from_a_spreadsheet_are_text(browser: Browser, server: Address) -> None:
+    paste = """
+    (box, hasText) => {
+      const data = new DataTransfer();
+      if (hasText) data.items.add("a\\tb", "text/plain");
+      data.items.add(new File(["x"], "image.png", { type: "image/png" }));
+      box.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    }"""
+    with page_at(browser, f"{server.url}/{SALES}") as page:
+        box = page.locator(".main textarea")
+        box.evaluate(f"box => ({paste})(box, true)")
+        expect(page.locator(".main .chip")).to_have_count(0)
+        box.evaluate(f"box => ({paste})(box, false)")
+        expect(page.locator(".main .chip")).to_have_count(1)

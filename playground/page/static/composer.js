@@ -153,7 +153,8 @@ export function attachComposer(form) {
     offer();
   });
   text.addEventListener("paste", (event) => {
-    if (event.clipboardData.files.length) {
+    // A spreadsheet puts a picture of the cells beside their text.
+    if (event.clipboardData.files.length && !event.clipboardData.types.includes("text/plain")) {
       event.preventDefault();
       add(event.clipboardData.files);
     }
