@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 from page_kit import browser, page_at
 from patience import PATIENCE_S
 from playwright.sync_api import Browser, Route, expect
+from slack_bolt import App
+from slack_sdk import WebClient
 
+from bot.socket_mode import connected
 from playground import Address, Options, running
 
 pytestmark = pytest.mark.browser
@@ -24,10 +29,24 @@ def server() -> Iterator[Address]:
         yield address
 
 
+@pytest.fixture
+def client(server: Address) -> WebClient:
+    return WebClient(server.bot_token, base_url=server.api_url)
+
+
 def asked(server: Address) -> str:
     """The ts of a message of Ana's in #sales."""
     with httpx.Client(base_url=f"{server.url}/control", trust_env=False, timeout=PATIENCE_S) as control:
         return str(control.post("/messages", json={"channel": SALES, "text": "How much?"}).json()["ts"])
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "plain_text", "text": words}
+
+
+def buttons(*names: str) -> list[dict[str, Any]]:
+    elements = [{"type": "button", "action_id": name.lower(), "value": "1", "text": text(name)} for name in names]
+    return [{"type": "actions", "elements": elements}]
 
 
 def test_what_was_written_is_still_there_after_escape_and_after_a_reload(browser: Browser, server: Address) -> None:
@@ -48,8 +67,12 @@ def test_what_was_written_is_still_there_after_escape_and_after_a_reload(browser
 
 def test_what_is_written_while_a_message_is_on_its_way_is_kept(browser: Browser, server: Address) -> None:
     waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
     with page_at(browser, f"{server.url}/{SALES}") as page:
-        page.route("**/control/messages", lambda route: waiting.append(route))
+        page.route("**/control/messages", hold)
         composer = page.locator(".main textarea")
         composer.fill("first")
         with page.expect_request("**/control/messages"):
@@ -88,3 +111,44 @@ def test_cells_that_are_pasted_from_a_spreadsheet_are_text(browser: Browser, ser
         expect(page.locator(".main .chip")).to_have_count(0)
         box.evaluate(f"box => ({paste})(box, false)")
         expect(page.locator(".main .chip")).to_have_count(1)
+
+
+def why(client: WebClient) -> tuple[App, list[Any], list[Any]]:
+    """An app that opens a modal with one field at a press of "Go", and what was pressed and submitted."""
+    app, pressed, submitted = App(client=client), [], []
+    field = {"type": "plain_text_input", "action_id": "why"}
+    window = {
+        "type": "modal",
+        "callback_id": "window",
+        "title": text("Reason"),
+        "submit": text("Send"),
+        "blocks": [{"type": "input", "block_id": "why", "label": text("Why"), "element": field}],
+    }
+
+    @app.action("go")
+    def go(ack: Any, body: dict[str, Any], client: WebClient) -> None:
+        pressed.append(body)
+        client.views_open(trigger_id=body["trigger_id"], view=window)
+        ack()
+
+    @app.view("window")
+    def submit(ack: Any, body: dict[str, Any]) -> None:
+        submitted.append(body)
+        ack()
+
+    app.event("message")(lambda: None)
+    return app, pressed, submitted
+
+
+def test_two_presses_in_a_row_are_one(browser: Browser, server: Address, client: WebClient) -> None:
+    ts = asked(server)
+    app, pressed, submitted = why(client)
+    client.chat_postMessage(channel=SALES, thread_ts=ts, text="Go?", blocks=buttons("Go"))
+    with connected(app, server.app_token), page_at(browser, f"{server.url}/{SALES}/{ts}") as page:
+        button = page.get_by_role("button", name="Go", exact=True)
+        button.evaluate("button => { button.click(); button.click(); }")
+        page.get_by_label("Why").fill("because")
+        page.locator("form.view").evaluate("form => { form.requestSubmit(); form.requestSubmit(); }")
+        expect(page.locator("form.view")).to_be_hidden()
+        expect(button).not_to_have_class(re.compile("busy"))
+    assert (len(pressed), len(submitted)) == (1, 1)

@@ -282,6 +282,7 @@ function stateValues(form) {
 }
 
 async function submitView(form) {
+  if (form.classList.contains("busy")) return;
   form.classList.add("busy");
   try {
     const { response } = await send(`/control/views/${form.dataset.view}/submit`, { values: stateValues(form) });
@@ -315,7 +316,7 @@ function confirmed(element) {
 }
 
 async function press(element, value) {
-  if (!(await confirmed(element))) return;
+  if (!(await confirmed(element)) || element.classList.contains("busy")) return;
   const message = element.closest(".message");
   const view = element.closest("[data-view]");
   const where = message
@@ -336,6 +337,7 @@ async function press(element, value) {
 }
 
 async function chooseShortcut(button) {
+  if (button.classList.contains("busy")) return;
   const { channel, ts } = button.closest(".message").dataset;
   const callback = button.dataset.shortcut;
   button.classList.add("busy");
@@ -349,6 +351,7 @@ async function chooseShortcut(button) {
 }
 
 async function usePrompt(button) {
+  if (button.classList.contains("busy")) return;
   const { channel, thread } = button.closest(".prompts").dataset;
   button.classList.add("busy");
   try {
