@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -152,3 +153,32 @@ def test_two_presses_in_a_row_are_one(browser: Browser, server: Address, client:
         expect(page.locator("form.view")).to_be_hidden()
         expect(button).not_to_have_class(re.compile("busy"))
     assert (len(pressed), len(submitted)) == (1, 1)
+
+
+def test_a_page_whose_server_stops_says_so_and_goes_on_when_it_is_back(browser: Browser) -> None:
+    with ExitStack() as pages:
+        with running() as first:
+            asked(first)
+            page = pages.enter_context(page_at(browser, f"{first.url}/{SALES}", is_cut_off=True))
+            expect(page.locator(".offline")).to_be_hidden()
+            page.locator(".main textarea").fill("half a question")
+        expect(page.locator(".offline")).to_contain_text("The playground does not answer.")
+        page.locator(".main .reply-here").click()
+        expect(page.locator(".toast")).to_contain_text("This thread was not opened")
+        with running(port=first.port):
+            expect(page.locator(".offline")).to_be_hidden()
+            expect(page.locator(".main .message")).to_have_count(0)
+            expect(page.locator(".main textarea")).to_have_value("half a question")
+
+
+def test_a_modal_closes_also_while_the_server_is_gone(browser: Browser) -> None:
+    with ExitStack() as pages:
+        with running(options=Options(ack_timeout_s=PATIENCE_S, trigger_ttl_s=PATIENCE_S)) as server:
+            client, ts = WebClient(server.bot_token, base_url=server.api_url), asked(server)
+            client.chat_postMessage(channel=SALES, thread_ts=ts, text="Go?", blocks=buttons("Go"))
+            page = pages.enter_context(page_at(browser, f"{server.url}/{SALES}/{ts}", is_cut_off=True))
+            with connected(why(client)[0], server.app_token):
+                page.get_by_role("button", name="Go", exact=True).click()
+                expect(page.locator("form.view")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("form.view")).to_be_hidden()

@@ -188,6 +188,9 @@ let missed = null;
 
 function listenLive() {
   const feed = new EventSource(`/feed?after=${document.body.dataset.feed}`);
+  const offline = document.querySelector(".offline");
+  feed.addEventListener("open", () => { offline.hidden = true; });
+  feed.addEventListener("error", () => { offline.hidden = false; });
   feed.addEventListener("message", (event) => {
     const notice = JSON.parse(event.data);
     missed?.push(notice);
@@ -208,7 +211,10 @@ function catchUp(list, notice) {
 async function openThread(channel, ts, push = true) {
   const since = [];
   missed = since;
-  const html = await fetchText(`/fragments/thread/${channel}/${ts}`).finally(() => { if (missed === since) missed = null; });
+  const html = await fetchText(`/fragments/thread/${channel}/${ts}`)
+    .catch(() => null)
+    .finally(() => { if (missed === since) missed = null; });
+  if (html === null) return toast("This thread was not opened: The playground does not answer.");
   if (!html) return toast("This thread is gone.");
   aside.replaceChildren(parse(html));
   aside.hidden = false;
@@ -257,6 +263,12 @@ async function showView() {
   modal.replaceChildren(parse(html));
   if (html && !modal.open) modal.showModal();
   if (!html && modal.open) modal.close();
+}
+
+async function closeView(view) {
+  await send(`/control/views/${view}/close`, {}).catch(() => {});
+  const open = document.querySelector("form.view");
+  if (open?.dataset.view === view) document.getElementById("modal").close();
 }
 
 function option(radio) {
@@ -386,7 +398,7 @@ document.addEventListener("click", (event) => {
   if (at(".prompt")) return usePrompt(at(".prompt"));
   if (at(".shortcut")) return chooseShortcut(at(".shortcut"));
   if (at(".reaction")) return react(at(".reaction"));
-  if (at(".close-view")) return send(`/control/views/${at(".view").dataset.view}/close`, {}).catch(() => {});
+  if (at(".close-view")) return closeView(at(".view").dataset.view);
   if (at(".stop")) {
     const { channel, thread } = aside.querySelector(".messages").dataset;
     return send("/control/stop", { channel, thread_ts: thread, user: viewer }).catch(() => {});
