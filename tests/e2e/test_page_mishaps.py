@@ -155,6 +155,39 @@ def test_two_presses_in_a_row_are_one(browser: Browser, server: Address, client:
     assert (len(pressed), len(submitted)) == (1, 1)
 
 
+def test_a_modal_has_its_title_as_name_and_the_keyboard_in_its_first_field(
+    browser: Browser, server: Address, client: WebClient
+) -> None:
+    ts = asked(server)
+    client.chat_postMessage(channel=SALES, thread_ts=ts, text="Go?", blocks=buttons("Go"))
+    with connected(why(client)[0], server.app_token), page_at(browser, f"{server.url}/{SALES}/{ts}") as page:
+        page.get_by_role("button", name="Go", exact=True).click()
+        expect(page.get_by_role("dialog", name="Reason").get_by_label("Why")).to_be_focused()
+
+
+def test_the_keyboard_stays_where_it_is_while_a_message_is_redrawn(
+    browser: Browser, server: Address, client: WebClient
+) -> None:
+    ts = asked(server)
+    place = {"channel": SALES, "thread_ts": ts}
+    card = client.chat_postMessage(**place, text="Working", blocks=buttons("Stop", "Show steps"))
+    with page_at(browser, f"{server.url}/{SALES}/{ts}") as page:
+        page.get_by_role("button", name="Show steps").focus()
+        fresh = [{"type": "section", "text": text("2 of 3")}, *buttons("Stop", "Show steps")]
+        client.chat_update(channel=SALES, ts=card["ts"], text="Working", blocks=fresh)
+        expect(page.locator("aside")).to_contain_text("2 of 3")
+        expect(page.get_by_role("button", name="Show steps")).to_be_focused()
+
+
+def test_a_thread_that_closes_gives_the_keyboard_back_to_its_message(browser: Browser, server: Address) -> None:
+    ts = asked(server)
+    with page_at(browser, f"{server.url}/{SALES}") as page:
+        page.locator(".main .reply-here").press("Enter")
+        expect(page.locator("aside textarea")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator(f"[id='main-{ts}']")).to_be_focused()
+
+
 def test_a_page_whose_server_stops_says_so_and_goes_on_when_it_is_back(browser: Browser) -> None:
     with ExitStack() as pages:
         with running() as first:

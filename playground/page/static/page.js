@@ -73,6 +73,14 @@ function tidy(list) {
   enhanceTables(list);
 }
 
+// Where the focused element is in a message that is about to be redrawn; null when the focus is elsewhere.
+function placeOf(element, message) {
+  if (!message.contains(element)) return null;
+  const action = element.dataset.action;
+  const selector = action ? `[data-action="${CSS.escape(action)}"]` : element.tagName;
+  return { selector, place: [message, ...message.querySelectorAll(selector)].indexOf(element) };
+}
+
 async function refresh(list, ts) {
   const { pane, channel } = list.dataset;
   const html = await fetchText(`/fragments/message/${channel}/${ts}?pane=${pane}`);
@@ -84,7 +92,9 @@ async function refresh(list, ts) {
   } else if (known) {
     const open = [...known.querySelectorAll("details")].map((each) => each.open);
     fresh.querySelectorAll("details").forEach((each, place) => { each.open = open[place] ?? each.open; });
+    const focused = placeOf(document.activeElement, known);
     known.replaceWith(fresh);
+    if (focused) [fresh, ...fresh.querySelectorAll(focused.selector)].at(focused.place)?.focus({ preventScroll: true });
   } else {
     fresh.classList.add("fresh");
     const later = [...list.querySelectorAll(".message")].find((each) => each.dataset.ts > ts);
@@ -226,10 +236,12 @@ async function openThread(channel, ts, push = true) {
 }
 
 function closeThread(push = true) {
+  const root = aside.querySelector(".messages")?.dataset.thread;
   aside.replaceChildren();
   aside.hidden = true;
   document.body.classList.remove("with-thread");
   if (push) history.pushState({}, "", `/${document.body.dataset.channel}`);
+  document.getElementById(`main-${root}`)?.focus({ preventScroll: true });
 }
 
 function stayAtEnd(list) {
@@ -263,6 +275,7 @@ async function showView() {
   modal.replaceChildren(parse(html));
   if (html && !modal.open) modal.showModal();
   if (!html && modal.open) modal.close();
+  modal.querySelector(".view-blocks :is(input, select, textarea)")?.focus();
 }
 
 async function closeView(view) {
