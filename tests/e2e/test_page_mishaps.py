@@ -215,3 +215,16 @@ def test_a_modal_closes_also_while_the_server_is_gone(browser: Browser) -> None:
                 expect(page.locator("form.view")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator("form.view")).to_be_hidden()
+
+
+def test_a_printed_thread_is_whole(browser: Browser, server: Address, client: WebClient) -> None:
+    ts = asked(server)
+    for number in range(12):
+        client.chat_postMessage(channel=SALES, thread_ts=ts, text=f"Part {number}\n" + "line\n" * 20)
+    with page_at(browser, f"{server.url}/{SALES}/{ts}") as page:
+        expect(page.locator("aside .message")).to_have_count(13)
+        page.emulate_media(media="print")
+        expect(page.locator(".sidebar")).to_be_hidden()
+        expect(page.locator("aside .composer")).to_be_hidden()
+        assert page.locator("aside .messages").evaluate("list => list.scrollHeight - list.clientHeight") == 0
+        assert page.evaluate("document.documentElement.scrollHeight > 5 * innerHeight")
