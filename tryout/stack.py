@@ -18,7 +18,8 @@ from tryout.processes import Processes
 from tryout.redis_server import embedded_redis, reachable
 from tryout.slack_client import LocalSlack
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
+"""A busy machine takes a minute; a process that ends is noticed at once."""
 BOT_TOKEN = "xoxb-playground"  # noqa: S105  the playground's public default, worth nothing elsewhere
 APP_TOKEN = "xapp-playground"  # noqa: S105  as above
 
@@ -91,14 +92,14 @@ def running(
         say("starting the playground (a local Slack)")
         offered = [f"--sample={each}" for each in samples]
         processes.start("playground", "playground", "--port", str(port), "--inside", "--labels", *offered)
-        _wait(slack.is_up, processes.check)
+        wait_until_ready("the playground", slack.is_up, processes.check, processes.log("playground"))
         say("starting the bot and the worker service")
         processes.start("bot", "bot")
         ready_file = home / "worker.ready"
         ready_file.unlink(missing_ok=True)
         processes.start("worker", "worker")
-        _wait(slack.bot_is_connected, processes.check)
-        _wait(ready_file.exists, processes.check)
+        wait_until_ready("the bot", slack.bot_is_connected, processes.check, processes.log("bot"))
+        wait_until_ready("the worker service", ready_file.exists, processes.check, processes.log("worker"))
         say(f"ready: {url}")
         yield Stack(url, home, settings, slack, store, processes.check)
         say("stopping")
@@ -113,13 +114,20 @@ def _redis(stack: ExitStack, logs: Path, say: Say) -> str:
     return stack.enter_context(embedded_redis(logs / "redis.log"))
 
 
-def _wait(ready: Callable[[], bool], check: Callable[[], None]) -> None:
+def wait_until_ready(
+    name: str, ready: Callable[[], bool], check: Callable[[], None], log: Path, *, for_s: float = START_TIMEOUT_S
+) -> None:
+    """Wait until a process is ready. Raises TimeoutError with the place of its log, and what `check` raises."""
+
     def is_ready() -> bool:
         check()
         return ready()
 
-    if not wait_until(is_ready, for_s=START_TIMEOUT_S, every_s=0.05):
-        raise TimeoutError(f"{getattr(ready, '__qualname__', ready)} did not come true within {START_TIMEOUT_S:.0f} s")
+    if not wait_until(is_ready, for_s=for_s, every_s=0.05):
+        raise TimeoutError(
+            f"{name[:1].upper()}{name[1:]} was not ready within {for_s:.0f} s. It was stopped, and nothing was asked "
+            f"yet. The machine may be busy: start again. What it said is in {log}"
+        )
 
 
 def _is_free(port: int) -> bool:
