@@ -54,6 +54,10 @@ class Outbox(Protocol):
         """Record that Slack took files and does not show them."""
         ...
 
+    def outbox_get(self, key: str) -> OutboxRow | None:
+        """The row of this key."""
+        ...
+
     def outbox_known(self, thread_id: str) -> frozenset[str]:
         """The ts of the messages of a thread that rows are known to have sent."""
         ...

@@ -130,6 +130,24 @@ class Uploads:
         if not ts:
             self._shares.wait_before_next(thread, key, response)
 
+    def has(self, lease: Lease, thread: ThreadKey, key: str) -> bool:
+        """Whether Slack has the files of this key, which are here no more. An upload that never came is closed.
+
+        Raises SlackUnreachable while that cannot be told, and LeaseLost.
+        """
+        row = self._outbox.outbox_get(key)
+        if row is None or row.status == "unsent":
+            return False
+        if row.status in ("sent", "dropped"):
+            return True
+        ids: list[str] = row.response.get("file_ids") or []
+        job = _Job(lease, thread, key, (), "", ids, lost=bool(ids))
+        if not ids or (ts := self._found(job)) is None:
+            self._outbox.outbox_unsent(lease, key, "the files are gone")
+            return False
+        self._outbox.outbox_done(lease, key, ts, {"file_ids": ids, "names": row.payload.get("files") or []})
+        return True
+
     # --- the steps of an upload
 
     def _share_once(self, job: _Job) -> str:

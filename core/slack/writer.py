@@ -385,6 +385,10 @@ class SlackWriter(Niceties):
         """Put files into the thread as one message, once per `key`. See `Uploads.upload`."""
         self._uploads.upload(lease, thread, key, files, comment)
 
+    def has_files(self, lease: Lease, thread: ThreadKey, key: str) -> bool:
+        """Whether Slack has the files of an upload that nobody can make again. See `Uploads.has`."""
+        return self._uploads.has(lease, thread, key)
+
     def note_later(self, lease: Lease) -> None:
         """From now on, note what this thread gets with the next row that is begun for it. See `Owed`."""
         self._owed.note_later(lease.thread_id)

@@ -23,6 +23,7 @@ import core.slack.shares
 import core.slack.writer
 import core.store.outbox
 import core.store.part
+from core.blobs import Blobs
 from core.errors import LeaseLost, SlackFailed, SlackUnreachable
 from core.settings import load_settings
 from core.slack.charts import chart
@@ -32,8 +33,9 @@ from core.slack.rates import LONGEST_WAIT_S, Crowded
 from core.slack.uploads import Upload
 from core.slack.writer import IN_FLIGHT, Posted, SlackWriter
 from core.store import Store
-from core.values import IncomingMessage, Lease, ThreadKey
+from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 from playground import Options, running
+from workers.delivery.sharing import Sharing
 
 TEAM, SALES = "T0PLAYGRND", "C0SALES001"
 TABLE = {
@@ -690,6 +692,29 @@ def test_a_process_that_died_after_sharing_is_followed_by_one_that_sees_it(
     follower.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     follower.post(thread.lease, thread.key, "t1:answer", "North leads.")
     assert shared(thread) == [["a.csv"]]
+
+
+@pytest.mark.parametrize(("fault", "status", "told"), [("drop_reply", "sent", []), ("drop_call", "unsent", ["a.csv"])])
+def test_files_that_are_lost_here_are_told_as_lost_only_if_slack_has_them_not(
+    thread: Thread, tmp_path: Path, fault: str, status: str, told: list[str]
+) -> None:
+    thread.fault("files.info", "error", error="internal_error", times=99)
+    thread.fault("files.completeUploadExternal", fault)
+    with pytest.raises(SlackUnreachable):
+        thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    thread.control("DELETE", "/faults")
+    said: list[str] = []
+    follower = Sharing(
+        thread.another(), Blobs(str(tmp_path / "empty")), thread.lease, "en", lambda key, text: said.append(text)
+    )
+    lost = StoredFile(name="a.csv", mimetype="text/csv", size=4, sha256="0" * 64)
+    follower.share("t1:files", [lost])
+    row = thread.store.outbox_get("t1:files")
+    assert row is not None
+    assert row.status == status
+    assert ["a.csv" for text in said if "a.csv" in text] == told
+    follower.share("t1:files", [lost])
+    assert len(shared(thread)) == (status == "sent")
 
 
 @pytest.mark.parametrize("reply", ["ok", "lost", "died"])

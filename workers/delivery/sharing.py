@@ -96,6 +96,8 @@ class Sharing:
     def send(self, key: str, copies: Copies, comment: str = "") -> bool:
         """Put copies into the thread, and tell what became of files that are not among them, or that were refused."""
         if copies.gone:
+            if self._slack.has_files(self._lease, self._thread, key):
+                return True
             log.error("files_lost", files=len(copies.gone))
             self._say(f"{key}:gone", "files_gone", copies.gone)
         if copies.inert or copies.held:
