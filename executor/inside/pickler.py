@@ -16,6 +16,8 @@ from typing import Any
 from executor.inside.array_views import View, view_of
 
 MAIN, LARGE, NAN = "main", "large", "nan"
+_LARGE_BYTES = 256 << 10
+_LARGE_ITEMS = 10_000
 _LruCache = type(functools.lru_cache(int))
 
 
@@ -55,9 +57,12 @@ def pickler_class() -> Any:
                 return self.known[number]
             if number in self.broken:
                 raise IsBroken(self.broken[number][1])
-            if number in self.views:
-                return None
-            if self.key_of is not None and (key := self.key_of(found)):
+            if (
+                self.key_of is not None
+                and _is_large(found)
+                and number not in self.views
+                and (key := self.key_of(found))
+            ):
                 self.large[key] = found
                 return (LARGE, key)
             return None
@@ -110,3 +115,16 @@ def _copy_of_cell(cell: CellType) -> CellType:
         return CellType(cell.cell_contents)
     except ValueError:  # it is empty
         return CellType()
+
+
+def _is_large(value: object) -> bool:
+    kind = type(value)
+    if kind in (bytes, bytearray, str):
+        return len(value) > _LARGE_BYTES  # type: ignore[arg-type]  # the kinds above have a length
+    if kind in (list, dict, set, tuple):
+        return len(value) > _LARGE_ITEMS  # type: ignore[arg-type]
+    if kind.__module__ == "numpy":
+        return getattr(value, "nbytes", 0) > _LARGE_BYTES
+    if kind.__module__.startswith("pandas") and kind.__name__ in ("DataFrame", "Series"):
+        return getattr(value, "size", 0) * 8 > _LARGE_BYTES
+    return False

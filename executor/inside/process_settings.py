@@ -5,6 +5,7 @@ They are kept with the variables, as far as they differ from what a fresh subpro
 
 from __future__ import annotations
 
+import array
 import contextlib
 import ctypes
 import decimal
@@ -118,6 +119,17 @@ def _set_decimal(context: Mapping[str, Any]) -> None:
         setattr(decimal.getcontext(), name, value)
 
 
+def _packed_random(_: Any, now: tuple[int, tuple[int, ...], float | None]) -> tuple[int, bytes, float | None]:
+    """A pickler looks at each object, so 625 numbers are one here."""
+    version, numbers, drawn_before = now
+    return version, array.array("L", numbers).tobytes(), drawn_before
+
+
+def _set_random(packed: tuple[int, bytes, float | None]) -> None:
+    version, numbers, drawn_before = packed
+    random.setstate((version, tuple(array.array("L", numbers)), drawn_before))
+
+
 class _NumpyRandom:
     """numpy's state takes far longer to read than the memory in which it lies, and most cells leave it alone."""
 
@@ -160,7 +172,7 @@ _SETTINGS = {
     "folder": _Setting(os.getcwd, _enter, _folder_change),
     "recursion": _Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "decimal": _Setting(_read_decimal, _set_decimal),
-    "random": _Setting(random.getstate, random.setstate),
+    "random": _Setting(random.getstate, _set_random, _packed_random),
     "numpy_random": _Setting(_NumpyRandom().read, _set_numpy_random),
     "numpy_errors": _Setting(_read_numpy_errors, lambda errors: sys.modules["numpy"].seterr(**errors)),
 }

@@ -33,8 +33,6 @@ LAYOUT = "2"
 """How the bytes of a part are put together: what another layout wrote is refused like that of another library."""
 _SETTINGS = "process settings"
 """What stands for them among the variables: no name of one."""
-_LARGE_BYTES = 256 << 10
-_LARGE_ITEMS = 10_000
 _ALIGNED = 64  # bytes; arrays in a part begin at multiples of it, so that they can be used where they are
 _ALWAYS_LOOK_BYTES = 64 << 20  # large objects up to this sum are looked at after every cell, mentioned or not
 _TRIES_APART = 3
@@ -253,9 +251,7 @@ class Keeper:
         return _part(key, pieces), pickler
 
     def _key_of(self, value: object) -> str:
-        """The key of the part that a large object goes into, "" for one that is not large."""
-        if not _is_large(value):
-            return ""
+        """The key of the part that a large object goes into, "" for one that is not kept apart."""
         if id(value) in self._together or (self._none_apart and is_container(value)):
             self._met_together.add(id(value))
             return ""
@@ -385,19 +381,6 @@ def _is_only_here(large: dict[str, Any], key: str) -> bool:
 
 
 _REFERENCES = 2  # from the dictionary, and as the argument
-
-
-def _is_large(value: object) -> bool:
-    kind = type(value)
-    if kind in (bytes, bytearray, str):
-        return len(value) > _LARGE_BYTES  # type: ignore[arg-type]  # the kinds above have a length
-    if kind in (list, dict, set, tuple):
-        return len(value) > _LARGE_ITEMS  # type: ignore[arg-type]
-    if kind.__module__ == "numpy":
-        return getattr(value, "nbytes", 0) > _LARGE_BYTES
-    if kind.__module__.startswith("pandas") and kind.__name__ in ("DataFrame", "Series"):
-        return getattr(value, "size", 0) * 8 > _LARGE_BYTES
-    return False
 
 
 @contextlib.contextmanager
