@@ -8,8 +8,8 @@ from typing import Final
 
 from core.slack.markdown import source_lines, top_headings
 
-METHOD: Final = re.compile(
-    r"\b(?:methods?|methodology|approach|how i|how it was|steps taken)\b"
+_METHOD: Final = re.compile(
+    r"\b(?:methods?|methodology|approach|how (?:i|we) (?!would|should|could|might)|how it was|steps taken)\b"
     r"|\b(?:methodik|methode|vorgehen|méthode|método|metodología)\b"
     r"|方法|步骤|分析过程|手順|手法",
     re.IGNORECASE,
@@ -19,6 +19,48 @@ _LIMITS: Final = re.compile(
     r"limitations|nettoyage|límites|limitaciones|limpieza)\b|局限|限制|数据清洗|制約|注意点|データの整形",
     re.IGNORECASE,
 )
+_SENTENCE: Final = re.compile(
+    r"\W*(?:how (?:i|we)|how it was (?:done|computed|calculated|counted|measured|made|found|built|checked))\b",
+    re.IGNORECASE,
+)
+_AFTER: Final = re.compile(r"\s*(?:[:：;；(（]|\s[-–—]\s).*", re.DOTALL)
+"""What explains a heading behind its words, as in "Method: weighted means"."""
+_BESIDE: Final = frozenset(
+    """
+    a about additional an analysis analyses and assumption assumptions calculation calculations computation data
+    dataset file files for general how important in its key known main my note notes of on open or other our
+    possible quality remarks report run scope steps source sources statistical taken the these this to used
+    analyse angaben annahmen auswertung bei bekannte berechnung dabei daten datengrundlage datenqualität der des die
+    dieser diese dieses hinweise laufs mögliche methodische quellen und vorbehalte wichtige zu zum zur
+    au aux avertissements calcul ces cet cette connues d de des du données et hypothèses l la le les notes qualité
+    remarques réserves statistique sur
+    advertencias al análisis calidad cálculo con datos del el en este esta estos estadístico fuentes las los notas
+    para reservas sobre supuestos y
+    """.split()  # noqa: SIM905 - words are read more easily as words
+)
+"""What else a heading may say beside its method or limits."""
+_UNSPACED: Final = re.compile(
+    r"方法|步骤|分析过程|手順|手法|局限|限制|数据清洗|制約|注意点|データの整形"
+    r"|本次|本报告|已知|注意事项|前提|假设|说明|数据|质量|来源|口径|分析|计算|统计|研究|处理|过程|性|与|和|及|的"
+    r"|今回|について|および|データ|集計|検証|計算|の|と|や"
+)
+"""The same, and the words for method and limits, of languages that set no blanks between words."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def tells_method(title: str) -> bool:
+    """Whether a heading announces how the answer was found, and nothing else."""
+    return _is_about(_METHOD, title)
+
+
+def _is_about(topic: re.Pattern[str], title: str) -> bool:
+    """Whether a heading is about this alone. "Revenue by payment method" is not: its section answers."""
+    head = _AFTER.sub("", title)
+    if topic.search(head) is None:
+        return False
+    known = (_BESIDE.__contains__, _METHOD.fullmatch, _LIMITS.fullmatch, lambda word: not _UNSPACED.sub("", word))
+    words = _WORD.findall(head.casefold())
+    return _SENTENCE.match(head) is not None or all(any(is_known(word) for is_known in known) for word in words)
 
 
 def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
@@ -37,6 +79,6 @@ def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
         if number in heads:
             level, title = heads[number]
             if hidden_level == 0 or level <= hidden_level:
-                hidden_level = level if METHOD.search(title) or _LIMITS.search(title) else 0
+                hidden_level = level if tells_method(title) or _is_about(_LIMITS, title) else 0
         (folds if hidden_level else shown).append(line)
     return ("".join(shown), "".join(folds)) if "".join(shown).strip() else (report, "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from core.figure_sources import source_line
 from core.phrases import UNSPACED, decimal, number, say
-from core.slack.folding import METHOD
+from core.slack.folding import tells_method
 from core.slack.markdown import escape_markdown, headings
 from core.slack.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
@@ -24,7 +24,7 @@ _SHOWN_FILES = 6
 
 def sections(given: ReportInput, *, charts: bool = True) -> str:
     """Our part of the report, as Markdown below the model's: nothing that the model has a say in."""
-    has_method = any(METHOD.search(heading) for heading in headings(given.report))
+    has_method = any(map(tells_method, headings(given.report)))
     parts = (
         _section(given, "report_charts", _charts(given) if charts else []),
         _section(given, "report_method", [] if has_method else _method(given)),

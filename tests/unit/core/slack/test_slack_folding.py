@@ -21,7 +21,12 @@ ANSWER = "**42 units.**\n\n## Findings\n\n- North: 42\n"
         "Vorgehen",
         "Limitaciones",
         "分析方法",
-        "制約",
+        "制約と注意点",
+        "3. Method: weighted means",
+        "Methodology & assumptions",
+        "Known limitations of the data",
+        "Grenzen der Analyse",
+        "Limites de l'analyse",
     ],
 )
 def test_how_it_was_done_is_folded(heading: str) -> None:
@@ -32,7 +37,25 @@ def test_how_it_was_done_is_folded(heading: str) -> None:
     )
 
 
-@pytest.mark.parametrize("heading", ["Findings", "Unlimited plans", "Methodist churches", "结论"])
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Findings",
+        "Unlimited plans",
+        "Methodist churches",
+        "结论",
+        "Revenue by payment method",
+        "Results: revenue by payment method",
+        "Customers above their credit limits",
+        "Shipping methods",
+        "Data cleaning costs",
+        "How I would price it",
+        "Findings and limitations",
+        "Umsatz nach Methode",
+        "Ventas por método de pago",
+        "按支付方法统计",
+    ],
+)
 def test_what_answers_is_shown(heading: str) -> None:
     report = f"{ANSWER}\n## {heading}\n\nx\n"
     assert folded(report) == (report, "")
