@@ -38,6 +38,8 @@ _TITLE = 140
 _ROWS = 200
 _LINES = 400
 _LINE = 2_000
+_CENTS, _HUGE = 1e4, 1e18
+"""From here six digits have less than two decimals; up to there a number is written out."""
 
 
 def page(given: ReportInput) -> str:
@@ -264,7 +266,8 @@ def _item(item: Scalar, language: Language) -> dict[str, Any]:
     if item is None or isinstance(item, bool):
         return {"text": "" if item is None else str(item), "number": False}
     if isinstance(item, float):
-        return {"text": written(f"{item:,.6g}" if abs(item) < 1e6 else f"{item:,.2f}", language), "number": True}
+        form = ",.2f" if _CENTS <= abs(item) < _HUGE else ",.6g"
+        return {"text": written(format(item, form), language), "number": True}
     if isinstance(item, int):
         return {"text": number_in(item, language), "number": True}
     text = item.removesuffix("T00:00:00")

@@ -293,7 +293,7 @@ def _exactly(value: Scalar, language: Language) -> str:
 def _numbers(values: Sequence[float], language: Language) -> Iterator[str]:
     """Values of an axis, as they are written there."""
     for value in values:
-        yield written(f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.10g}", language)
+        yield written(f"{value:,.10g}", language)
 
 
 def _amounts(chart: ChartData) -> list[float]:

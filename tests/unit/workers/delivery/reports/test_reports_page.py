@@ -214,6 +214,24 @@ def test_a_chart_has_its_data_as_a_table_below() -> None:
     assert re.search(r'<td>North</td><td class="r">120</td>', html)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (123_456.79, "123,456.79"),
+        (99_999.99, "99,999.99"),
+        (999_999.99, "999,999.99"),
+        (1_234_567.5, "1,234,567.50"),
+        (12.5, "12.5"),
+        (0.1 + 0.2, "0.3"),
+        (1e-9, "1e-09"),
+        (-1e300, "-1e+300"),
+    ],
+)
+def test_a_table_shows_the_amounts_that_the_report_names(value: float, shown: str) -> None:
+    rows = TABLE.model_copy(update={"rows": (("North", value),), "total_rows": 1})
+    assert f'<td class="r">{shown}</td>' in page(traced("Done.", CHARTED.model_copy(update={"tables": (rows,)})))
+
+
 def test_the_page_speaks_the_language_of_the_thread() -> None:
     html = page(CHINESE)
     assert '<html lang="zh">' in html

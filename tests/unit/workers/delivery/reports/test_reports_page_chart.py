@@ -120,6 +120,13 @@ def test_names_from_the_data_stay_text_and_no_colour_needs_a_style() -> None:
     assert not re.search(r"\sstyle=|<style|href=|url\(", text)
 
 
+def test_an_axis_of_large_numbers_tells_its_values_apart() -> None:
+    root = drawn(chart("line", [(100_000 + at * 0.5, 1) for at in range(5)]))
+    labels = [each.text for each in root.iter("text") if (each.text or "").startswith("100,00")]
+    assert "100,000.5" in labels
+    assert len(set(labels)) == len(labels)
+
+
 def test_values_are_written_as_the_language_writes_them() -> None:
     text = svg(chart("bar", [("Nord", 1234.5)]), "de", WIDE, "x")
     assert "Nord · units: 1.234,5" in text
