@@ -15,9 +15,10 @@ from itertools import count
 from pathlib import PurePosixPath
 
 from core.phrases import say
+from core.steps import TableData
 from core.values import StoredFile
 from workers.agent.program import parsed
-from workers.delivery.reports.formats.tables import DataTable, chart_table
+from workers.delivery.reports.formats.tables import DataTable, chart_table, what_is_missing
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.tools import NEEDS, PACKAGE
 from workers.delivery.reports.values import ReportFile, ReportInput
@@ -86,11 +87,8 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
     for name, chart in _chart_files(given.report):
         shown = [[column.name for column in chart.columns], *(map(_as_text, row) for row in chart.rows)]
         yield name, to_csv([list(row) for row in shown])
-    for number, one in enumerate(given.report.numbered.values(), 1):
-        for place, table in enumerate(one.cell.tables):
-            rows = [list(map(_as_text, row)) for row in table.rows]
-            name = f"tables/cell-{number}{f'-{place + 1}' if place else ''}.csv"
-            yield name, to_csv([list(table.columns), *rows])
+    for name, table in _table_files(given.report):
+        yield name, to_csv([list(table.columns), *([*map(_as_text, row)] for row in table.rows)])
     for name, data in given.made.items():
         if safe := safe_path(name):
             yield f"made/{safe}", data
@@ -119,6 +117,13 @@ def _chart_files(given: ReportInput) -> Iterator[tuple[str, DataTable]]:
             name = next(each for each in free if each not in names)
             names.add(name)
             yield name, table
+
+
+def _table_files(given: ReportInput) -> Iterator[tuple[str, TableData]]:
+    """The tables of the cells, each with the name of its file."""
+    for one in given.numbered.values():
+        for place, table in enumerate(one.cell.tables):
+            yield f"tables/cell-{one.number}{f'-{place + 1}' if place else ''}.csv", table
 
 
 def _as_text(item: object) -> str:
@@ -211,7 +216,7 @@ def _readme(given: PackInput, *, has_code: bool) -> str:
         say("pack_intro", language),
         "```sh\nmake\n```" if has_code else "",
         say("pack_run", language) if has_code else "",
-        _cut_charts(given.report),
+        _cut(given.report),
         _left_out(given),
     ]
     return given.report.safe("\n\n".join(part for part in parts if part)) + "\n"
@@ -224,7 +229,8 @@ def _left_out(given: PackInput) -> str:
     return "\n".join([say("pack_left_out", given.report.language), "", *lines])
 
 
-def _cut_charts(given: ReportInput) -> str:
-    """The files of charts that lack points, one a line."""
-    lines = (f"- `{name}`: {chart.missing}" for name, chart in _chart_files(given) if chart.missing)
-    return "\n".join(dict.fromkeys(lines))
+def _cut(given: ReportInput) -> str:
+    """The files of charts that lack points and of tables that lack rows or columns, one a line."""
+    missing = [(name, chart.missing) for name, chart in _chart_files(given)]
+    missing += [(name, what_is_missing(table, given.language)) for name, table in _table_files(given)]
+    return "\n".join(f"- `{name}`: {what}" for name, what in missing if what)

@@ -247,6 +247,9 @@ def _table(table: TableData, number: int, given: ReportInput) -> dict[str, Any]:
     ]
     shown = len(rows)
     more = say("page_rows", given.language, shown=shown, rows=table.total_rows) if table.total_rows > shown else ""
+    if table.total_columns > len(table.columns):
+        counts = {"rows": table.total_rows, "columns": len(table.columns), "of": table.total_columns}
+        more = say("format_table_cut", given.language, shown=shown, **counts)
     return {"columns": _heads(table.columns, table.rows), "rows": rows, "more": more}
 
 

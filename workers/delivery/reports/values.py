@@ -95,11 +95,12 @@ class ReportInput:
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """A file that goes with the report."""
+    """A file that goes with the report. `note` says what of it people would miss; "" when it is whole."""
 
     name: str
     mimetype: str
     data: bytes
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

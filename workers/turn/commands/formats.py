@@ -40,7 +40,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     uploads = [Upload(name=file.name, data=file.data, title=file.name) for file in files]
     try:
-        steps = thread.share(key, uploads, escape(say(f"format_{name}_here", turn.language)))
+        told = [say(f"format_{name}_here", turn.language), *(file.note for file in files if file.note)]
+        steps = thread.share(key, uploads, escape("\n".join(told)))
     except SlackFailed as error:
         names = ", ".join(file.name for file in files)
         thread.answer(say("format_refused", turn.language, name=names, why=error.error), done=False)

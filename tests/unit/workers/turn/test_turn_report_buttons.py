@@ -397,6 +397,15 @@ def test_a_format_comes_once_by_its_button_or_its_words(
     assert "the report has not changed since" in desk.world.text(desk.key)
 
 
+def test_a_csv_that_is_not_the_whole_table_says_so(new_world: NewWorld) -> None:
+    code = "import pandas as pd\npd.DataFrame({'n': range(10_000)})"
+    desk = Desk(new_world(), cell(code, "Rows"), *[finish("They are counted.")] * 4)
+    desk.press("csv")
+    desk.world.settle(desk.key)
+    assert posted(desk) == ["rows.csv"]
+    assert "rows.csv is not the whole table. Shown: the first" in desk.world.text(desk.key)
+
+
 def test_a_report_without_a_table_says_what_to_do_instead(desk: Desk) -> None:
     desk.world.say("as excel", thread=desk.key)
     desk.world.settle(desk.key)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
+from core.phrases import joined, say
+from core.values import Language
 from workers.delivery.reports.formats.tables import DataTable, Item, answer_tables
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.values import ReportFile, ReportInput
@@ -15,9 +18,22 @@ _NAME = 60
 
 
 def csv_files(given: ReportInput) -> list[ReportFile]:
-    """One file for each table of the answer, named after it. Text that begins like a formula is made harmless."""
+    """One file for each table of the answer, named after it, with a note where it is not the whole table.
+
+    Text that begins like a formula is made harmless.
+    """
     names: set[str] = set()
-    return [ReportFile(_name(table.title, names), "text/csv", _csv(table)) for table in answer_tables(given)[:_MOST]]
+    tables = answer_tables(given)
+    files = [_file(table, _name(table.title, names), given.language) for table in tables[:_MOST]]
+    if left := len(tables) - len(files):
+        more = say("format_csv_more", given.language, count=left)
+        files[-1] = replace(files[-1], note=joined([*filter(None, [files[-1].note]), more], given.language))
+    return files
+
+
+def _file(table: DataTable, name: str, language: Language) -> ReportFile:
+    note = say("format_csv_cut", language, name=name, missing=table.missing) if table.missing else ""
+    return ReportFile(name, "text/csv", _csv(table), note)
 
 
 def _csv(table: DataTable) -> bytes:

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
-from core.phrases import say
+from core.phrases import number, say
 from core.steps import CellRan, ChartData, Scalar, TableData
 from core.values import Language
 from workers.delivery.reports.formats.prose import Grid, parts_of
@@ -88,8 +88,8 @@ def with_numbers(rows: Sequence[Sequence[str]], language: Language) -> list[list
     """The same rows, header first; in columns of numbers each cell with its number and the text that shows it."""
     typed = typed_grid("", Grid(tuple(map(tuple, rows))), language).columns
     found: list[list[str | tuple[float, str]]] = [list(rows[0])]
-    for number, row in enumerate(rows[1:]):
-        values = [column.values[number] if column.is_number else None for column in typed]
+    for place, row in enumerate(rows[1:]):
+        values = [column.values[place] if column.is_number else None for column in typed]
         pairs = zip(values, row, strict=False)
         found.append([(value, text) if isinstance(value, int | float) else text for value, text in pairs])
     return found
@@ -130,13 +130,16 @@ def table_of_cell(title: str, table: TableData, source: str, language: Language)
         column_of(name, tuple(row[place] if place < len(row) else None for row in table.rows))
         for place, name in enumerate(table.columns)
     )
-    missing = ""
-    if table.total_rows > len(table.rows) or table.total_columns > len(table.columns):
-        missing = say(
-            "format_table_cut", language, shown=len(table.rows), rows=table.total_rows, columns=len(table.columns),
-            of=table.total_columns,
-        )  # fmt: skip
-    return DataTable(title, columns, source, missing)
+    return DataTable(title, columns, source, what_is_missing(table, language))
+
+
+def what_is_missing(table: TableData, language: Language) -> str:
+    """How much of a cell's table was kept; "" for all of it."""
+    shown, columns = len(table.rows), len(table.columns)
+    if table.total_rows <= shown and table.total_columns <= columns:
+        return ""
+    counts = {"rows": number(table.total_rows, language), "of": table.total_columns}
+    return say("format_table_cut", language, shown=number(shown, language), columns=columns, **counts)
 
 
 def chart_table(chart: ChartData, title: str, source: str, language: Language) -> DataTable:

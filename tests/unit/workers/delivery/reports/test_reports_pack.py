@@ -94,6 +94,14 @@ def test_the_data_of_each_chart_is_a_file_beside_its_picture() -> None:
     assert f"- `charts/{stem}-2.csv`: Kept: 1 of 500 points" in archive.read("README.md").decode()
 
 
+def test_the_readme_of_the_pack_names_tables_that_are_not_whole() -> None:
+    table = TableData(columns=("n",), dtypes=("str",), rows=(("x",),), total_rows=10_000, total_columns=40)
+    report = case(SHORT.report, cells=(LOAD, SUMMED.model_copy(update={"tables": (table,)})))
+    archive = zipfile.ZipFile(io.BytesIO(pack(PackInput(report, render_report(report).files))))
+    told = "- `tables/cell-2.csv`: Shown: the first 1 of 10,000 rows, 1 of 40 columns."
+    assert told in archive.read("README.md").decode()
+
+
 def test_the_same_thread_gives_the_same_bytes() -> None:
     assert pack(given()) == pack(given())
 

@@ -232,6 +232,12 @@ def test_a_table_shows_the_amounts_that_the_report_names(value: float, shown: st
     assert f'<td class="r">{shown}</td>' in page(traced("Done.", CHARTED.model_copy(update={"tables": (rows,)})))
 
 
+def test_a_table_that_lacks_columns_says_so() -> None:
+    wide = TABLE.model_copy(update={"total_columns": 40})
+    told = page(traced("Done.", CHARTED.model_copy(update={"tables": (wide,)})))
+    assert "the first 2 of 2 rows, 2 of 40 columns" in told
+
+
 def test_the_page_speaks_the_language_of_the_thread() -> None:
     html = page(CHINESE)
     assert '<html lang="zh">' in html

@@ -85,7 +85,7 @@ def test_a_value_of_a_cell_keeps_its_kind_and_what_is_missing_is_said() -> None:
         ["South", datetime(2024, 2, 1), -3.25, "@x", 2023],
     ]
     assert sheet["E2"].number_format == "0"  # a year has no thousands
-    assert sheet["A5"].value == "Shown: the first 2 of 5000 rows, 5 of 5 columns."
+    assert sheet["A5"].value == "Shown: the first 2 of 5,000 rows, 5 of 5 columns."
 
 
 def test_no_cell_is_a_formula() -> None:
@@ -134,6 +134,19 @@ def test_csv_holds_the_tables_of_the_answer_and_those_of_its_cells_when_it_shows
     bare = dataclasses.replace(FULL, report="Revenue grew.")
     assert [file.name for file in files_in("csv", FULL)] == ["findings.csv"]
     assert next(file.name for file in files_in("csv", bare)) == "sum-by-region.csv"
+
+
+def test_csv_that_is_not_the_whole_table_says_so() -> None:
+    bare = dataclasses.replace(FULL, report="Revenue grew.")
+    first, *_ = files_in("csv", bare)
+    assert first.note.startswith("sum-by-region.csv is not the whole table. Shown: the first 2 of 5,000 rows")
+    assert [file.note for file in files_in("csv", FULL)] == [""]
+
+
+def test_tables_that_are_among_no_csv_are_counted() -> None:
+    many = dataclasses.replace(FULL, report="\n\n".join(f"## T{n}\n\n|a|\n|-|\n|{n}|" for n in range(12)))
+    *_, last = files_in("csv", many)
+    assert last.note.startswith("2 more tables are not among these files.")
 
 
 def test_csv_holds_bare_values() -> None:
