@@ -182,7 +182,8 @@ def _table(tokens: Sequence[Token], source: str) -> Table:
 _ALIGNS: dict[str, Align] = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 
 
-_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+"""HTML that models write into the cells of tables, where Markdown has no line break."""
 
 
 def _text_in(inline: Token) -> str:
@@ -193,7 +194,7 @@ def _text_in(inline: Token) -> str:
             parts.append(" ")
         elif child.type == "image":
             parts.append(_text_in(child))
-        elif child.type == "html_inline" and _LINE_BREAK.fullmatch(child.content):
+        elif child.type == "html_inline" and LINE_BREAK.fullmatch(child.content):
             parts.append(" ")
         else:
             parts.append(child.content)

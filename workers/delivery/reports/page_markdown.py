@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.slack.markdown import with_emphasis
+from core.slack.markdown import LINE_BREAK, with_emphasis
 from core.slack.sanitize import sanitize
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
@@ -37,8 +37,8 @@ def _rendered(tokens: Sequence[Token], known: frozenset[str]) -> list[str]:
         match token.type:
             case "inline":
                 parts += _rendered(token.children or [], known)
-            case "text" | "html_inline" | "html_block":
-                parts.append(escape(token.content))
+            case "text":
+                parts.append("<br>".join(map(escape, LINE_BREAK.split(token.content))))
             case "softbreak":
                 parts.append("\n")
             case "code_inline":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.slack.markdown import with_emphasis
+from core.slack.markdown import LINE_BREAK, with_emphasis
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
@@ -123,9 +123,10 @@ def _runs(inline: Token) -> tuple[Run, ...]:
                 italic += token.nesting
             case "softbreak" | "hardbreak":
                 runs.append(Run(" "))
-            case "text" | "code_inline" | "image" | "html_inline":
-                if token.content:
-                    runs.append(Run(token.content, bold > 0, italic > 0, token.type == "code_inline"))
+            case "text" | "code_inline" | "image":
+                is_code = token.type == "code_inline"
+                if text := token.content if is_code else LINE_BREAK.sub(" ", token.content):
+                    runs.append(Run(text, bold > 0, italic > 0, is_code))
             case _:
                 pass
     return tuple(runs)

@@ -238,6 +238,11 @@ def test_a_table_that_lacks_columns_says_so() -> None:
     assert "the first 2 of 2 rows, 2 of 40 columns" in told
 
 
+def test_a_line_break_of_a_cell_is_one_and_no_other_html_is() -> None:
+    html = to_html("| a |\n|---|\n| North<br>South<BR /><b>x</b> `<br>` |")
+    assert "<td>North<br>South<br>&lt;b&gt;x&lt;/b&gt; <code>&lt;br&gt;</code></td>" in html
+
+
 def test_the_page_speaks_the_language_of_the_thread() -> None:
     html = page(CHINESE)
     assert '<html lang="zh">' in html
