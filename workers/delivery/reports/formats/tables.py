@@ -285,7 +285,7 @@ def _number(text: str, language: Language) -> _Said | None:
 
 def _value(one: _Said) -> int | float:
     value = one.value * _SCALES.get(one.after, 1)
-    value = value / 100 if one.after == "%" else value / 1000 if one.after == "‰" else value
+    value = value / 100 if one.after == "%" else value
     return int(value) if value == value.to_integral_value() else float(value)
 
 
@@ -295,7 +295,5 @@ def _format_said(name: str, numbers: Sequence[_Said]) -> str:
     grouped = any(one.grouped for one in numbers) or (bool(first.before or first.after) and first.after not in "%‰")
     digits = ("#,##0" if grouped else "0") + (f".{'0' * decimals}" if decimals else "") + _COMMAS.get(first.after, "")
     after = "%" if first.after == "%" else f'" {first.after}"' if len(first.after) > 1 else f'"{first.after}"'
-    if first.after == "‰":
-        digits, after = f"{digits}", ""
     shown = (f'"{first.before}"' if first.before else "") + digits + (after if first.after and after else "")
     return f"+{shown};-{shown};{shown}" if any(one.plus for one in numbers) else shown

@@ -119,6 +119,7 @@ def test_a_report_without_a_table_has_no_spreadsheet() -> None:
         ("en", ["5 €", "6"], ("5 €", "6")),
         ("en", ["12345678901234567", "1"], ("12345678901234567", "1")),
         ("en", ["-5 %", "7 %"], (-0.05, 0.07)),
+        ("en", ["3.2‰", "12.7‰"], (3.2, 12.7)),
         ("en", ["3", "n/a"], (3, None)),
         ("en", ["=1+1", "2"], ("=1+1", "2")),
     ],
@@ -128,6 +129,11 @@ def test_a_column_is_numbers_only_if_each_text_says_one(
 ) -> None:
     grid = Grid((("n",), *((text,) for text in texts)))
     assert typed_grid("t", grid, language).columns[0].values == values
+
+
+def test_per_mille_is_shown_as_it_was_written() -> None:
+    column = typed_grid("t", Grid((("n",), ("3.2‰",), ("12.7‰",))), "en").columns[0]
+    assert column.format == '0.0"‰"'
 
 
 def test_csv_holds_the_tables_of_the_answer_and_those_of_its_cells_when_it_shows_none() -> None:
@@ -147,6 +153,11 @@ def test_tables_that_are_among_no_csv_are_counted() -> None:
     many = dataclasses.replace(FULL, report="\n\n".join(f"## T{n}\n\n|a|\n|-|\n|{n}|" for n in range(12)))
     *_, last = files_in("csv", many)
     assert last.note.startswith("2 more tables are not among these files.")
+
+
+def test_a_line_break_of_a_cell_is_a_blank() -> None:
+    given = case("| a | b |\n|---|---|\n| North<br>South | `<br>` |")
+    assert files_in("csv", given)[0].data.decode("utf-8-sig").splitlines()[1] == "North South,<br>"
 
 
 def test_csv_holds_bare_values() -> None:
