@@ -1,8 +1,12 @@
 (function () {
   "use strict";
+  var comma = /^(de|es|fr)/.test(document.documentElement.lang);
   function value(cell) {
-    var text = cell ? cell.textContent.trim() : "";
-    var plain = text.replace(/[\s,\u00a0\u202f'%$€£¥]/g, "").replace(/^[(](.*)[)]$/, "-$1").replace("−", "-");
+    var bare = cell ? cell.cloneNode(true) : document.createElement("td");
+    Array.prototype.forEach.call(bare.querySelectorAll(".tip"), function (tip) { tip.remove(); });
+    var text = bare.textContent.trim();
+    var written = comma ? text.replace(/\.(?=\d{3}(\D|$))/g, "").replace(",", ".") : text.replace(/,/g, "");
+    var plain = written.replace(/[\s\u00a0\u202f\u26a0\ufe0f'%$€£¥]/g, "").replace(/^[(](.*)[)]$/, "-$1").replace("−", "-");
     return plain !== "" && !isNaN(plain) ? Number(plain) : text.toLowerCase();
   }
   function sort(table, place, head) {

@@ -92,6 +92,24 @@ def test_a_figure_leads_to_its_line_and_a_table_is_sorted_by_its_head(browser: B
         expect(page.locator(".fig.unsourced")).to_contain_text("4711")
 
 
+def test_a_table_is_sorted_by_numbers_as_its_language_writes_them(browser: Browser) -> None:
+    written = "\n".join(f"| {each} |" for each in ("12,5 %", "1.234,5", "99", "-1.000.000", "2.000"))
+    with page_at(browser, "about:blank") as opened:
+        opened.set_content(page(traced(f"Ja.\n\n| Umsatz |\n|--:|\n{written}", CELL, language="de")))
+        opened.locator(".answer th button").click()
+        rows = opened.locator(".answer tbody .fig").evaluate_all("all => all.map(one => one.firstChild.textContent)")
+    assert rows == ["-1.000.000", "12,5 %", "99", "1.234,5", "2.000"]
+
+
+def test_a_wide_table_is_printed_with_all_its_columns(browser: Browser) -> None:
+    heads = [f"Revenue of region {number}" for number in range(20)]
+    table = f"| {' | '.join(heads)} |\n|{'--:|' * 20}\n| {' | '.join(['1,234,567'] * 20)} |"
+    with page_at(browser, "about:blank", viewport={"width": 660, "height": 900}) as opened:
+        opened.set_content(page(traced(f"Done.\n\n{table}", CELL)))
+        opened.emulate_media(media="print")
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 660
+
+
 def test_a_chart_says_its_values_and_keeps_the_picture_that_was_posted(browser: Browser, address: str) -> None:
     with page_at(browser, address, viewport={"width": 1000, "height": 900}) as page:
         chart = page.locator("#charts figure").last
