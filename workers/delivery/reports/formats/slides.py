@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,9 @@ _INK, _QUIET, _ACCENT, _HEAD = _RGB(0x1C, 0x24, 0x2E), _RGB(0x5F, 0x6B, 0x7A), "
 _SERIES: Final = ("2F6DB5", "E07B39", "3B9E6F", "B5495B", "7A5FB0", "8C8C3C", "3E9BB0", "B07A3E", "6B7785", "C25AA0")
 _LINES, _CHARS, _CODE_CHARS = 14, 92, 100
 """Lines of a slide's text at its size, and the characters of one."""
-_ROWS, _COLUMNS, _CELL = 14, 9, 48
+_ROWS, _COLUMNS, _CELL = 13, 9, 48
+_STEPS, _DECIMALS = 10, 6
+"""Steps of an axis, about, and the most decimals that one shows."""
 _SLIDES = 60
 _TITLE = 150
 _TITLE_SIZES: Final = ((52, 28), (105, 24), (165, 20))
@@ -328,9 +331,22 @@ def _axes(drawn: Any, chart: ChartData) -> None:
     up.major_gridlines.format.line.color.rgb = _RGB(0xDD, 0xE2, 0xE8)
     up.format.line.fill.background()
     amounts = [float(y) for one in chart.series for _, y in one.points if isinstance(y, int | float)]
-    biggest = max(map(abs, amounts), default=0.0)
-    up.tick_labels.number_format = "#,##0" if biggest >= 10 else "0.##"
+    if chart.series[0].kind == "bar":
+        amounts.append(0.0)
+        # A program may let an axis begin elsewhere: nearly equal bars would look far apart.
+        up.minimum_scale = 0 if min(amounts) >= 0 else None
+        up.maximum_scale = 0 if max(amounts) <= 0 < -min(amounts) else None
+    up.tick_labels.number_format = _axis_format(amounts)
     up.tick_labels.number_format_is_linked = False
+
+
+def _axis_format(amounts: Sequence[float]) -> str:
+    """The format of an axis: so many decimals that the steps of a scale over these values differ."""
+    span = max(amounts, default=0.0) - min(amounts, default=0.0)
+    decimals = max(0, -math.floor(math.log10(span / _STEPS))) if span > 0 else 2
+    if decimals > _DECIMALS:
+        return "0.0E+00"
+    return "#,##0" + (f".{'0' * decimals}" if decimals else "")
 
 
 def _colours(drawn: Any, kind: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from format_cases import CELL, FULL, MONTHS, chart
 from pptx import Presentation
-from report_cases import CASES, case
+from report_cases import CASES, case, table
 
 from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.prose import parts_of
@@ -58,6 +58,44 @@ def test_charts_with_known_data_are_native_and_hold_it() -> None:
     assert list(line.plots[0].categories)[:2] == ["2024-01", "2024-02"]
     assert list(line.plots[0].series[0].values) == [float(value) for _, value in MONTHS]
     assert list(bar.plots[0].series[0].values) == [None, 765_432.0, 1_234_567.0]  # counted from below
+
+
+def axis(kind: str, *values: float) -> Any:
+    """The axis of the values of a chart of these."""
+    drawn = chart("Rates", kind, [(f"{number}", value) for number, value in enumerate(values)])
+    figure = FULL.cells[2].figures[0].model_copy(update={"name": "Rates.png"})
+    cell = FULL.cells[2].model_copy(update={"charts": (drawn,), "figures": (figure,)})
+    slides = deck(case("Done.", cells=(cell,), pictures=FULL.pictures)).slides
+    (found,) = (shape.chart for slide in slides for shape in slide.shapes if shape.has_chart)
+    return found.value_axis
+
+
+def test_bars_begin_at_zero() -> None:
+    assert [axis("bar", 99.1, 99.9).minimum_scale, axis("bar", 99.1, 99.9).maximum_scale] == [0, None]
+    assert [axis("bar", -99.1, -99.9).minimum_scale, axis("bar", -99.1, -99.9).maximum_scale] == [None, 0]
+    assert [axis("bar", 3, -4).minimum_scale, axis("line", 99.1, 99.9).minimum_scale] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "shown"),
+    [
+        ("bar", (1_000, 250_000), "#,##0"),
+        ("bar", (0.002, 0.0035), "#,##0.0000"),
+        ("line", (99.1, 99.9), "#,##0.00"),
+        ("line", (5, 5), "#,##0.00"),
+        ("line", (1e-9, 3e-9), "0.0E+00"),
+    ],
+)
+def test_the_steps_of_an_axis_are_told_apart(kind: str, values: tuple[float, ...], shown: str) -> None:
+    assert axis(kind, *values).tick_labels.number_format == shown
+
+
+def test_a_table_ends_above_the_line_that_says_what_is_missing() -> None:
+    slides = deck(case(table(200, 3))).slides
+    (shapes,) = (slide.shapes for slide in slides if any(shape.has_table for shape in slide.shapes))
+    (grid,) = (shape for shape in shapes if shape.has_table)
+    (note,) = (shape for shape in shapes if shape.has_text_frame and shape.text_frame.text.startswith("Shown:"))
+    assert grid.top + grid.height <= note.top
 
 
 def test_a_chart_of_which_points_are_missing_stays_a_picture() -> None:
