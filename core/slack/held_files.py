@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from core.held_files import Held
 from core.interactions import FilesButton
-from core.phrases import say
+from core.phrases import decimal, number, say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.text import clip, escape
@@ -66,15 +66,15 @@ def files_text(held: FilesHeld, language: Language) -> str:
 
 
 def _line(file: HeldFile, language: Language) -> str:
-    parts = [clip(file.name, _NAME_CHARS), size_text(file.size)]
+    parts = [clip(file.name, _NAME_CHARS), size_text(file.size, language)]
     if file.rows is not None:
-        parts.append(say("files_rows", language, shown=f"{file.rows:,}"))
+        parts.append(say("files_rows", language, shown=number(file.rows, language)))
     return " · ".join(parts)
 
 
-def size_text(size: int) -> str:
-    """A size in bytes as people read it: "812 B", "1.2 MB"."""
+def size_text(size: int, language: Language) -> str:
+    """A size in bytes as people read it: "812 B", "1.2 MB", in German "1,2 MB"."""
     amount, unit = float(size), 0
     while amount >= _STEP and unit < len(_UNITS) - 1:
         amount, unit = amount / _STEP, unit + 1
-    return f"{amount:.0f} {_UNITS[unit]}" if unit == 0 or amount >= 100 else f"{amount:.1f} {_UNITS[unit]}"
+    return f"{decimal(amount, 0 if unit == 0 or amount >= 100 else 1, language)} {_UNITS[unit]}"

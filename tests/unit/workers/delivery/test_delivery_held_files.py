@@ -53,4 +53,8 @@ def test_many_files_are_listed_up_to_a_bound() -> None:
     ("size", "text"), [(0, "0 B"), (999, "999 B"), (1_000, "1.0 KB"), (1_250_000, "1.2 MB"), (700_000_000, "700 MB")]
 )
 def test_sizes_read_as_people_say_them(size: int, text: str) -> None:
-    assert size_text(size) == text
+    assert size_text(size, "en") == text
+
+
+def test_sizes_and_rows_are_written_as_the_language_writes_numbers() -> None:
+    assert "1,2 MB · 40.000 Zeilen" in held_message(Held(held()), THREAD, "de").text
