@@ -20,6 +20,7 @@ from core.slack.text import clip
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, parts_of
 from workers.delivery.reports.formats.slides import size_of_png
+from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import alignments
 from workers.delivery.reports.values import ReportInput
 
@@ -101,6 +102,8 @@ class _Page:
         self._write(clip(" ".join(title.split()), _TITLE), 17, "B", 8)
         by = say("report_asked_by", given.language, author=given.asker) if given.asker else ""
         self._quiet(" · ".join(part for part in (by, compose.footer(given)) if part))
+        if given.second is not None:
+            self._quiet(second_line(given.second, given.language, given.model))
         if given.clean_room is not None:
             self._quiet(badge(given.clean_room, given.language, in_file=True))
         self.made.ln(3)

@@ -32,6 +32,7 @@ from core.slack.text import clip
 from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_of
+from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import alignments
 from workers.delivery.reports.values import PAGE, ReportInput
 from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
@@ -118,7 +119,8 @@ def _first(opening: Part, given: ReportInput) -> Iterator[Slide]:
     if lines and not lines[0].bullet:
         title, left = _headline(lines[0])
         lines[:1] = [left] if left else []
-    about = [_checked(given.clean_room, given), compose.footer(given)]
+    second = second_line(given.second, given.language, given.model) if given.second is not None else ""
+    about = [second, _checked(given.clean_room, given), compose.footer(given)]
     first, *more = _paged(title, lines, given) or [Slide(title)]
     yield replace(first, is_first=True, small=clip(asked, 300), notes=(*filter(None, about), *first.notes))
     yield from more

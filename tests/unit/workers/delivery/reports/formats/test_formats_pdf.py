@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from fpdf import FPDF
 from report_cases import CASES, CHINESE, case, table
 
 from core import chromium
+from core.second_route import RouteFigure, SecondRoute
 from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.slides import plan
 from workers.delivery.reports.values import ReportInput
 from workers.turn import report_formats
 from workers.turn.report_formats import in_format
@@ -47,6 +50,15 @@ def test_without_a_browser_a_library_lays_the_report_out(said: list[str]) -> Non
     for text in ("Which region sold most?", "North sold most: 1,234,567 EUR", "Findings", "Look at the South"):
         assert text in words
     assert "2 figures: 1 shown by a cell, ⚠ 1 not computed here." in words
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_a_second_way_that_gives_something_else_is_on_paper_too(said: list[str]) -> None:
+    other = RouteFigure(figure="1,234,567", state="other", value="1,300,000", name="revenue")
+    given = dataclasses.replace(FULL, second=SecondRoute(state="differs", figures=(other,)))
+    in_format("pdf", given)
+    assert any("1,300,000" in words for words in said)
+    assert any("1,300,000" in note for note in plan(given)[0].notes)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
