@@ -39,19 +39,6 @@ def without_pings(text: str) -> str:
     return _PING.sub("&lt;", text)
 
 
-def blocks_without_pings(value: Any) -> Any:
-    """The same blocks with `without_pings` applied wherever Slack would parse mentions (mrkdwn and markdown texts)."""
-    if isinstance(value, list):
-        return [blocks_without_pings(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    parsed = value.get("type") in ("mrkdwn", "markdown")
-    return {
-        key: without_pings(item) if parsed and key == "text" and isinstance(item, str) else blocks_without_pings(item)
-        for key, item in value.items()
-    }
-
-
 def mentions(text: str, user_id: str) -> bool:
     """Whether Slack-formatted text mentions this user."""
     return bool(user_id) and re.search(rf"<@{re.escape(user_id)}(\|[^<>]*)?>", text) is not None
@@ -107,7 +94,7 @@ def _text_in(value: Any) -> str:
         return ""
     if isinstance(value.get("text"), str):
         text: str = value["text"]
-        return text if value.get("type") in ("mrkdwn", "markdown") else escape(text)
+        return text if value.get("type") == "mrkdwn" else escape(text)
     return " ".join(
         part
         for key in ("title", "text", "caption", "fields", "elements", "tasks", "details", "output", "alt_text")

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from core.slack import sanitize as sanitizing
 from core.slack import web_addresses
 from core.slack.sanitize import addresses, sanitize
-from core.slack.text import blocks_without_pings
+from core.slack.text import without_pings
 
 PARSER = MarkdownIt("commonmark").enable("table")
 SHOWN = re.compile(r"https?:/?/?\w|\bevil\.com", re.IGNORECASE)
@@ -76,7 +76,7 @@ def test_nothing_pings(ping: str) -> None:
         safe = sanitize(text)
         assert not PING.search(safe)
         assert safe.replace("\u200b", "") == text
-        assert blocks_without_pings([{"type": "markdown", "text": safe}]) == [{"type": "markdown", "text": safe}]
+        assert without_pings(safe) == safe
 
 
 def test_ordinary_text_is_left_as_it_is() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.slack.text import blocks_without_pings, clip, escape, mentions, plain, text_of_blocks, unescape, without_pings
+from core.slack.text import clip, escape, mentions, plain, text_of_blocks, unescape, without_pings
 
 BOT = "U0BOT"
 
@@ -70,27 +70,13 @@ def test_a_mention_of_a_longer_id_is_another_mention() -> None:
     assert not mentions("hi <@>", "")
 
 
-def test_blocks_lose_their_pings_only_where_slack_parses_them() -> None:
-    blocks = [
-        {
-            "type": "section",
-            "text": {"type": "mrkdwn", "text": "<!channel> hi"},
-            "fields": [{"type": "mrkdwn", "text": "<@U1>"}],
-        },
-        {"type": "markdown", "text": "<!here>"},
-        {"type": "header", "text": {"type": "plain_text", "text": "<!here>"}},
-        {"type": "table", "rows": [[{"type": "raw_text", "text": "<@U1>"}]]},
-    ]
-    safe = blocks_without_pings(blocks)
-    assert safe[0]["text"]["text"] == "&lt;!channel> hi"
-    assert safe[0]["fields"][0]["text"] == "&lt;@U1>"
-    assert safe[1]["text"] == "&lt;!here>"
-    assert safe[2:] == blocks[2:]
-
-
 def test_a_clipped_text_keeps_its_limit_and_shows_that_it_was_cut() -> None:
     assert clip("abc", 3) == "abc"
     assert clip("abcdef", 4) == "abc…"
+
+
+def test_signs_of_markdown_that_slack_would_take_for_a_link_are_kept_as_text() -> None:
+    assert text_of_blocks([{"type": "markdown", "text": "x <3 and y> 5"}]) == "x &lt;3 and y&gt; 5"
 
 
 def test_the_text_of_all_blocks_is_kept() -> None:
