@@ -8,7 +8,7 @@ from core.slack.blocks import Block
 from core.slack.charts import CHARTS, LABEL, POINTS, SERIES, ChartKind, chart, pie
 from core.steps import CellRan, ChartData, Scalar, SeriesData
 from workers.delivery.reports.values import ReportInput
-from workers.delivery.reports.whole_charts import is_amount
+from workers.delivery.reports.whole_charts import is_amount, is_half_labelled
 
 _MIDNIGHT = "T00:00:00"
 
@@ -32,6 +32,8 @@ def native_chart(data: ChartData, cell: CellRan) -> Block | None:
     """A chart as Slack's block; None for one that Slack cannot draw as it is."""
     kinds = {series.kind for series in data.series}
     if data.more or not 0 < len(data.series) <= SERIES or len(kinds) > 1 or "scatter" in kinds:
+        return None
+    if is_half_labelled(data):
         return None
     title = data.title or cell.title
     points = [_points(series) for series in data.series]

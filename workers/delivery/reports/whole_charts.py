@@ -14,6 +14,7 @@ _SERIES_LIMIT: Final = 10
 _SLICE_SUM = 1.0001
 _LONG, _MANY = 14, 12
 _HUGE = 10**18
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _FIRST_OF_MONTH = re.compile(r"\d{4}-\d\d-01")
 
 
@@ -26,7 +27,7 @@ def is_whole(chart: ChartData) -> bool:
         return False
     if all(x is None for one in series for x, _ in one.points):
         return False
-    if any(not is_amount(y) for one in series for _, y in one.points):
+    if any(not is_amount(y) for one in series for _, y in one.points) or is_half_labelled(chart):
         return False
     if all(is_amount(x) and x is not None for one in series for x, _ in one.points) and series[0].kind != "bar":
         return series[0].kind in ("line", "scatter")
@@ -39,6 +40,14 @@ def is_whole(chart: ChartData) -> bool:
         and series[0].kind in ("line", "bar", "pie")
         and (series[0].kind != "pie" or (len(series) == 1 and 0 < shares <= _SLICE_SUM))
     )
+
+
+def is_half_labelled(chart: ChartData) -> bool:
+    """Whether some bars have the text of a mark on their axis, and others their place as a number: these would be read
+    as labels."""
+    xs = {x if isinstance(x, str) else float(x) for one in chart.series for x, _ in one.points if x is not None}
+    texts = [x for x in xs if isinstance(x, str)]
+    return 0 < len(texts) < len(xs) and not all(map(_NUMBER.fullmatch, texts))
 
 
 def is_amount(value: Scalar) -> bool:
@@ -54,7 +63,8 @@ def is_xy(chart: ChartData) -> bool:
 
 def labels_along(values: Sequence[Scalar]) -> list[str]:
     """The points along a chart as labels. Midnight is left out, and so is the first day of each month."""
-    labels = ["" if value is None else str(value).removesuffix("T00:00:00") for value in values]
+    whole = (int(value) if isinstance(value, float) and value.is_integer() else value for value in values)
+    labels = ["" if value is None else str(value).removesuffix("T00:00:00") for value in whole]
     is_months = len(labels) > 1 and all(_FIRST_OF_MONTH.fullmatch(label) for label in labels)
     return [label[:7] for label in labels] if is_months else labels
 

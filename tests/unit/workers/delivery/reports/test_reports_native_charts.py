@@ -62,6 +62,7 @@ def test_what_slack_can_draw_keeps_its_limits(data: ChartData, kind: str) -> Non
 @pytest.mark.parametrize(
     "data",
     [
+        drawn(series(("2024-01", 1), (19_754.0, 2), ("2024-03", 3))),
         drawn(),
         drawn(series(NORTH, SOUTH, kind="scatter")),
         drawn(series(NORTH)),
@@ -81,6 +82,7 @@ def test_what_slack_can_draw_keeps_its_limits(data: ChartData, kind: str) -> Non
         drawn(series(NORTH, SOUTH), series(NORTH, SOUTH, name="trend", kind="line")),
     ],
     ids=[
+        "a place on the axis as a label",
         *("nothing", "points in a plane", "one point", "cut", "too many points", "too many series", "other places"),
         *("one name twice", "no name", "a gap", "no number", "one label twice", "a long label", "fractions"),
         *("years with a gap", "an empty slice", "two kinds"),

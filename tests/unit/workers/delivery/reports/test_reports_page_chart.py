@@ -127,6 +127,13 @@ def test_an_axis_of_large_numbers_tells_its_values_apart() -> None:
     assert len(set(labels)) == len(labels)
 
 
+def test_a_place_on_the_axis_is_no_label_of_a_bar() -> None:
+    months: Points = [("2024-01", 1), (19_754.0, 2), ("2024-03", 3), (19_814.0, 4)]
+    assert svg(chart("bar", months), "en", WIDE, "Units") == ""
+    numbered = drawn(chart("bar", [(1.0, 1), ("2", 2), (3.0, 3), ("4", 4)]))
+    assert [each.split(" ")[0] for each in said(numbered)] == ["1", "2", "3", "4"]
+
+
 def test_values_are_written_as_the_language_writes_them() -> None:
     text = svg(chart("bar", [("Nord", 1234.5)]), "de", WIDE, "x")
     assert "Nord · units: 1.234,5" in text
