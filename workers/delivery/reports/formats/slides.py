@@ -54,6 +54,8 @@ _TITLE = 150
 _TITLE_SIZES: Final = ((52, 28), (105, 24), (165, 20))
 """The largest size in points at which titles of so many places fit above their line."""
 _SMALLEST_TITLE: Final = 14
+_SENTENCE_END = re.compile(r"[。！？]|[.!?](?=\s+[^\sa-zß-öø-ÿ\d])")
+"""No sentence ends behind an abbreviation: "ca. 12 %", "Acme Inc. grew"."""
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -131,7 +133,7 @@ def _headline(line: Line) -> tuple[str, Line | None]:
     """The first sentence of a line, and what is left of it."""
     text = line.text
     lead = "".join(run.text for run in itertools.takewhile(lambda run: run.bold, line.runs))
-    ends = [at + 1 for at in range(len(text)) if text[at] in "。！？" or text[at : at + 2] in (". ", "! ", "? ")]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     is_sentence = lead.strip().endswith(tuple(".!?。！？")) or lead.strip() == text.strip()
     end = len(lead) if lead and is_sentence and len(lead) <= _TITLE else next((e for e in ends if e >= 15), len(text))
     if end > _TITLE:

@@ -50,6 +50,11 @@ def test_the_first_sentence_of_the_answer_is_the_first_message() -> None:
     assert "Which region sold most?" in texts(first)
 
 
+@pytest.mark.parametrize("said", ["Der Umsatz stieg um ca. 12 %.", "Revenue of Acme Inc. grew by 5 %."])
+def test_an_abbreviation_does_not_end_the_first_message(said: str) -> None:
+    assert titles(case(f"{said} More follows."))[0] == said
+
+
 def test_charts_with_known_data_are_native_and_hold_it() -> None:
     charts = [shape.chart for slide in deck(FULL).slides for shape in slide.shapes if shape.has_chart]
     assert [str(one.chart_type).split()[0] for one in charts] == ["LINE", "BAR_CLUSTERED", "PIE", "XY_SCATTER"]
