@@ -6,7 +6,9 @@ Kind, title, labels and the points of each series, bounded. For whoever cannot s
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
+from datetime import datetime, time
 from typing import Any
 
 _AXES, _SERIES, _POINTS, _TEXT = 4, 10, 200, 200
@@ -49,14 +51,6 @@ def _lines(axes: Any) -> list[dict[str, Any]]:
 
 
 def _bars(axes: Any) -> list[dict[str, Any]]:
-    ticks = {
-        round(float(at), 6): label.get_text()
-        for at, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=False)
-    }
-    levels = {
-        round(float(at), 6): label.get_text()
-        for at, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=False)
-    }
     found = []
     for container in axes.containers[:_SERIES]:
         bars = [patch for patch in getattr(container, "patches", []) if hasattr(patch, "get_height")]
@@ -64,13 +58,35 @@ def _bars(axes: Any) -> list[dict[str, Any]]:
             continue
         if getattr(container, "orientation", "vertical") == "horizontal":
             bars = sorted(bars, key=lambda bar: bar.get_y(), reverse=not axes.yaxis_inverted())  # from the top
-            middles = [round(bar.get_y() + bar.get_height() / 2, 6) for bar in bars]
-            xs, ys = [levels.get(at) or at for at in middles], [bar.get_width() for bar in bars]
+            xs = _labels(axes.yaxis, [(bar.get_y(), bar.get_height()) for bar in bars])
+            ys = [bar.get_width() for bar in bars]
         else:
-            middles = [round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars]
-            xs, ys = [ticks.get(at) or at for at in middles], [bar.get_height() for bar in bars]
+            xs = _labels(axes.xaxis, [(bar.get_x(), bar.get_width()) for bar in bars])
+            ys = [bar.get_height() for bar in bars]
         found.append(_series("bar", container.get_label(), xs, ys))
     return found
+
+
+def _labels(axis: Any, places: list[tuple[float, float]]) -> list[Any]:
+    """What each bar is of, given where it begins and how wide it is: marks of the axis, else dates, else places."""
+    middles = [round(begin + width / 2, 6) for begin, width in places]
+    marks = {
+        round(float(at), 6): label.get_text()
+        for at, label in zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=False)
+    }
+    if all(named := [marks.get(at, "") for at in middles]):
+        return named
+    dates = sys.modules.get("matplotlib.dates")
+    if dates is None or type(axis.get_major_locator()).__module__ != dates.__name__:
+        return middles  # some have a mark: as labels beside places they would be misread
+    begins = [round(begin, 6) for begin, _ in places]
+    stands_on = begins if all(at % 1 == 0 for at in begins) and any(at % 1 for at in middles) else middles
+    return [_date(dates.num2date(at)) for at in stands_on]
+
+
+def _date(moment: datetime) -> str:
+    moment = moment.replace(tzinfo=None)
+    return moment.isoformat(sep=" ") if moment.time() != time.min else moment.date().isoformat()
 
 
 def _scatters(axes: Any) -> list[dict[str, Any]]:
