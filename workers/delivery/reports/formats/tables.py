@@ -193,11 +193,17 @@ _NO_AMOUNT = re.compile(
 )
 
 
+_SMALLEST_SHOWN = 0.00005
+"""A smaller number, such as a p-value, would be shown as zero with four decimals."""
+
+
 def _format_of(name: str, numbers: Sequence[int | float]) -> str:
     if all(float(value).is_integer() for value in numbers):
         return "0" if _NO_AMOUNT.search(name) else "#,##0"
-    biggest = max(abs(value) for value in numbers)
-    return "#,##0.00" if biggest >= 10 else "0.0000"
+    sizes = [abs(value) for value in numbers if value]
+    if max(sizes) >= 10:
+        return "#,##0.00"
+    return "0.0000" if min(sizes) >= _SMALLEST_SHOWN else GENERAL
 
 
 def _dates(texts: Sequence[str]) -> tuple[tuple[Item, ...], str] | None:

@@ -19,7 +19,7 @@ from core.steps import TableData
 from core.values import Language
 from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.prose import Grid
-from workers.delivery.reports.formats.tables import typed_grid
+from workers.delivery.reports.formats.tables import column_of, typed_grid
 
 
 def book(**changes: object) -> Any:
@@ -86,6 +86,14 @@ def test_a_value_of_a_cell_keeps_its_kind_and_what_is_missing_is_said() -> None:
     ]
     assert sheet["E2"].number_format == "0"  # a year has no thousands
     assert sheet["A5"].value == "Shown: the first 2 of 5,000 rows, 5 of 5 columns."
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [((0.25, 0.5), "0.0000"), ((0.25, 0.0), "0.0000"), ((0.04, 1e-6), "General"), ((12.5, 1e-6), "#,##0.00")],
+)
+def test_a_small_number_is_not_shown_as_zero(values: tuple[float, ...], shown: str) -> None:
+    assert column_of("p", values).format == shown
 
 
 def test_no_cell_is_a_formula() -> None:
