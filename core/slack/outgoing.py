@@ -30,6 +30,8 @@ SlackView = NewType("SlackView", dict[str, Any])
 
 _CODE = re.compile(r"((?<![\w`])```.*?```(?![\w`])|(?<![\w`])`[^`\n]+`(?![\w`]))", re.DOTALL)
 """Text that Slack shows as code. A backtick inside a word does not begin code."""
+_HALF_ENTITY = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?…\Z")
+"""What a cut leaves of an escaped sign."""
 _NO_MARK = "'"
 _IN_WORD = re.compile(r"[\w`]")
 _PARSED = frozenset({"mrkdwn", "markdown"})
@@ -51,7 +53,7 @@ def slack_text(text: str, known: Collection[str] = (), *, limit: int | None = No
     parts[::2] = safe
     shown = "".join(parts)
     if limit is not None and len(shown) > limit:
-        shown = clip(shown, limit)
+        shown = _HALF_ENTITY.sub("…", clip(shown, limit))
         if shown.count("`") % 2:  # the cut went through code: what is left of it must not become an address
             shown = shown[: shown.rindex("`")].rstrip() + "…"
     return SlackText(shown)

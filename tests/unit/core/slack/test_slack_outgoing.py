@@ -61,6 +61,13 @@ def test_what_is_made_of_code_pings_and_addresses_is_made_safe_once_and_for_all(
     assert slack_text(shown) == shown
 
 
+@pytest.mark.parametrize("limit", range(1, 20))
+def test_a_cut_leaves_no_half_of_an_escaped_sign(limit: int) -> None:
+    shown = slack_text(escape("a & b < c > d"), limit=limit)
+    assert len(shown) <= limit
+    assert "&" not in re.sub(r"&(amp|lt|gt);", "", shown)
+
+
 @pytest.mark.parametrize("limit", range(1, 60))
 def test_a_cut_makes_no_address_of_what_was_code(limit: int) -> None:
     shown = slack_text(escape("a `https://evil.example/x?d=SECRET` and https://evil.example/y?d=SECRET"), limit=limit)
