@@ -26,11 +26,11 @@ from core.steps import CellRan, FileAbstract
 from core.values import Language
 from workers.agent.program import Part
 from workers.agent.text import one_line
-from workers.delivery.reports.command_line_check import differences
+from workers.delivery.reports.command_line_check import Difference, differences
 from workers.delivery.reports.notebook import futures_in, setup_of, with_last_shown, without_futures
 from workers.delivery.reports.pack import requirements_of, safe_path, zipped
 
-__all__ = ["Option", "Program", "differences", "expected", "program_files", "program_zip"]
+__all__ = ["Difference", "Option", "Program", "differences", "expected", "program_files", "program_zip"]
 
 DATA_BYTES = 5_000_000
 """The thread's files are included for the tests if they are not larger than this together."""

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +24,33 @@ EXPECTED: dict[str, Any] = {}
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MIDNIGHT = re.compile(r"[T ]00:00:00(?:\.0+)?$")
 SHOWN = 160
+SENTENCES = {
+    "not_run": "it did not run",
+    "not_printed": "it does not print {text}",
+    "no_file": "there is no {file}",
+    "other_rows": "{file} has {rows} rows, not {expected}",
+    "other_row": "row {number} of {file} is {row}",
+}
+Difference = tuple[str, str, dict[str, object]]
+"""The heading of a step, which of SENTENCES says what is not the same, and what is put in there."""
 
 
-def differences(expected: Mapping[str, Any], stdout: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(heading of the step, its differences). `files` are the text of tables and the names of the others."""
-    found: list[tuple[str, str]] = []
+def differences(expected: Mapping[str, Any], stdout: str, files: Mapping[str, str]) -> list[Difference]:
+    """What is not the same, step by step. `files` are the text of tables and the names of the others."""
+    found: list[Difference] = []
     parts = _parts(stdout, [one["heading"] for one in expected["steps"]])
     for one in expected["steps"]:
         heading, lines = one["heading"], parts.get(one["heading"])
         if lines is None:
-            found.append((heading, "it did not run"))
+            found.append((heading, "not_run", {}))
             continue
         rest = iter(lines)
         missing = next((line for line in one["lines"] if not any(_same_line(line, other) for other in rest)), None)
         if missing is not None:
-            found.append((heading, f"it does not print {_short(missing)}"))
-        if (table := one["table"]) is not None and (said := _table_differs(table, files.get(table["file"]))):
-            found.append((heading, said))
-        found += [(heading, f"there is no {name}") for name in one["charts"] if name not in files]
+            found.append((heading, "not_printed", {"text": _short(missing)}))
+        if (table := one["table"]) is not None:
+            found += [(heading, *said) for said in _table_differs(table, files.get(table["file"]))]
+        found += [(heading, "no_file", {"file": name}) for name in one["charts"] if name not in files]
     return found
 
 
@@ -70,16 +79,20 @@ def _same_number(one: str, other: str) -> bool:
     return math.isclose(float(one.replace(",", "")), float(other.replace(",", "")), rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _table_differs(table: Mapping[str, Any], text: str | None) -> str:
+def _table_differs(table: Mapping[str, Any], text: str | None) -> Iterator[tuple[str, dict[str, object]]]:
+    """The first difference of a table, if there is one."""
+    name = table["file"]
     if text is None:
-        return f"there is no {table['file']}"
+        yield "no_file", {"file": name}
+        return
     rows = list(csv.reader(io.StringIO(text)))[1:]
     if len(rows) != table["total"]:
-        return f"{table['file']} has {len(rows)} rows, not {table['total']}"
+        yield "other_rows", {"file": name, "rows": len(rows), "expected": table["total"]}
+        return
     for number, (wanted, row) in enumerate(zip(table["rows"], rows, strict=False), start=1):
         if len(wanted) > len(row) or not all(map(_same_item, wanted, row)):
-            return f"row {number} of {table['file']} is {_short(', '.join(row))}"
-    return ""
+            yield "other_row", {"number": number, "file": name, "row": _short(", ".join(row))}
+            return
 
 
 def _same_item(wanted: Any, text: str) -> bool:
@@ -114,8 +127,10 @@ def main() -> int:
         print(f"main.py ended with exit code {ran.returncode}.", ran.stderr[-2_000:], sep="\n")
         return 1
     found = differences(EXPECTED, ran.stdout, files)
-    print(*(f"{heading}: {said}" for heading, said in found), sep="\n" if found else "")
-    print(f"{len(EXPECTED['steps']) - len({one for one, _ in found})} of {len(EXPECTED['steps'])} steps give the same")
+    said = [f"{heading}: {SENTENCES[kind].format(**values)}" for heading, kind, values in found]
+    print(*said, sep="\n" if said else "")
+    steps = len(EXPECTED["steps"])
+    print(f"{steps - len({heading for heading, *_ in found})} of {steps} steps give the same")
     return 1 if found else 0
 
 

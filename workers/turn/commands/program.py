@@ -187,10 +187,16 @@ def _compared(program: Program, seen: Sequence[Sequence[Step]], ran: CellResult,
     found = command_line.differences(wanted, ran.stdout, made_by(ran))
     steps = len(wanted["steps"])
     if found:
-        said = "; ".join(f"{heading.removeprefix('# ')}: {said}" for heading, said in found[:_SAID])
-        count = len({heading for heading, _ in found})
-        return Tested(say("program_differs", language, count=count, steps=steps, said=one_line(said, 400)), False)
+        told = [_said(each, language) for each in found[:_SAID]]
+        said, count = one_line("; ".join(told), 400), len({heading for heading, *_ in found})
+        return Tested(say("program_differs", language, count=count, steps=steps, said=said), False)
     return Tested(say("program_same", language, steps=steps, figures=_figures(program, seen)), True)
+
+
+def _said(difference: command_line.Difference, language: Language) -> str:
+    heading, kind, values = difference
+    words = say(f"program_step_{kind}", language, **values)
+    return f"{heading.removeprefix('# ')}: {words}"
 
 
 def _figures(program: Program, seen: Sequence[Sequence[Step]]) -> int:

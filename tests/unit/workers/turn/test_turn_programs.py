@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from turn_world import Json, World, cell, finish
 
-from core.values import ThreadKey
+from core.phrases import say
+from core.values import Language, ThreadKey
+from workers.delivery.reports.command_line_check import SENTENCES
 from workers.models.scripted import ScriptedModel
 
 pytestmark = pytest.mark.process
@@ -93,6 +97,24 @@ def test_a_program_that_gives_other_numbers_says_which_and_its_test_fails(world:
     assert "did not give the same in 1 of 2 steps" in said
     assert "2. Luck: it does not print" in said
     assert run(unpacked(world, tmp_path), "tests/test_program.py").returncode == 1
+
+
+def test_what_is_not_the_same_is_told_in_the_language_of_the_question(world: World, tmp_path: Path) -> None:
+    code = 'import os\nprint("luck", int.from_bytes(os.urandom(6), "big"), "of", 220)'
+    answer = finish("Es gibt 2 Zeilen, und gezogen wurde aus 220.")
+    other = asked(world, cell(READ, "Lesen"), cell(code, "Glück"), answer, question="Wie viele Zeilen hat die Datei?")
+    said = made(world, other, "mach daraus ein Programm")
+    assert "2. Glück: gibt 'luck " in said
+    assert said.count("nicht aus") == 1
+    assert "it does not print 'luck " in run(unpacked(world, tmp_path), "tests/test_program.py").stdout
+
+
+def test_every_difference_has_its_sentence_in_each_language() -> None:
+    for language in get_args(Language):
+        for kind, sentence in SENTENCES.items():
+            names = re.findall(r"{(\w+)}", sentence)
+            said = say(f"program_step_{kind}", language, **{name: f"<{name}>" for name in names})
+            assert all(f"<{name}>" in said for name in names)
 
 
 def test_a_table_and_a_chart_are_compared_too(world: World, tmp_path: Path) -> None:
