@@ -2,7 +2,7 @@
 
 Looked for are arrays that have a name, or are in a short list, tuple or dictionary that has one. pandas' own arrays are
 none of them: its frames do not share what they show. Arrays of objects come back with copies, too: numpy shows those
-of another array only by slices.
+of another array only by slices. And so do small parts of a large array that has no name any more.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _SHORT = 100
+_MOST_LARGER = 2
 
 
 class View(NamedTuple):
@@ -42,7 +43,7 @@ def views_among(variables: Mapping[str, Any]) -> dict[int, View]:
     views: dict[int, View] = {}
     for number, family in families.items():
         owner = owners[number]
-        if len(family) > 1 and _has_overlap(family, numpy.may_share_memory) and _is_one_piece(owner):
+        if len(family) > 1 and _is_worth_it(owner, family) and _has_overlap(family, numpy.may_share_memory):
             views |= {id(array): _view(array, owner) for array in family if array is not owner}
     return views
 
@@ -79,8 +80,11 @@ def _has_overlap(family: list[Any], overlap: Any) -> bool:
     )
 
 
-def _is_one_piece(owner: Any) -> bool:
-    return bool(owner.flags.c_contiguous or owner.flags.f_contiguous) and owner.size > 0
+def _is_worth_it(owner: Any, family: list[Any]) -> bool:
+    """Whether the owner can be kept in place of its parts. One without a name may be far larger than they are."""
+    if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or not owner.size:
+        return False
+    return any(array is owner for array in family) or owner.nbytes <= _MOST_LARGER * sum(one.nbytes for one in family)
 
 
 def _view(array: Any, owner: Any) -> View:

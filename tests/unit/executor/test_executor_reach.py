@@ -193,6 +193,15 @@ def test_a_view_has_only_its_own_array_looked_at(looked: list[str]) -> None:
     assert len(looked) == 1
 
 
+@pytest.mark.parametrize(("rest", "most"), [("", 100_000), ("; whole = big", 900_000)], ids=["no name", "a name"])
+def test_small_parts_of_a_large_array_without_a_name_do_not_bring_all_of_it(rest: str, most: int) -> None:
+    notebook = Notebook()
+    notebook.run(f"import numpy as np\nbig = np.zeros(100_000)\none, two = big[:10], big[5:15]{rest}\ndel big")
+    assert sum(notebook.keeper._sizes.values()) < most
+    restored = notebook.restored()
+    assert np.shares_memory(restored["one"], restored["two"]) is bool(rest)
+
+
 def test_what_a_thread_may_have_changed_is_looked_at(looked: list[str]) -> None:
     notebook = Notebook()
     notebook.run(
