@@ -35,7 +35,8 @@ _SETTINGS = "process settings"
 """What stands for them among the variables: no name of one."""
 _ALIGNED = 64  # bytes; arrays in a part begin at multiples of it, so that they can be used where they are
 _ALWAYS_LOOK_BYTES = 64 << 20  # large objects up to this sum are looked at after every cell, mentioned or not
-_TRIES_APART = 3
+_TRIES_APART, _SHARED_S = 3, 4.0
+"""After so many seconds of the processor nobody looks for what large containers share: it takes as long again."""
 _ONE_S, _ALL_S, _RESTORE_S = 2.0, 15.0, 25.0  # three times the second is less than the host waits, and so is the third
 
 
@@ -188,15 +189,17 @@ class Keeper:
         with _within(_ALL_S), _uncollected():
             with contextlib.suppress(Exception):  # a cell may have replaced what numpy does
                 self._views = views_among(variables)
+            until = time.process_time() + _SHARED_S
             for tries_left in reversed(range(_TRIES_APART)):
                 self._met_together, self._none_apart = set(), self._none_apart or not tries_left
                 small, pickler = self._dump(variables)
                 large = pickler.large
                 dumped = {key: self._dump_large(key, large[key]) for key in self._worth_a_look(large)}
-                held = {key: one.memo.copy() for key, (_, one) in dumped.items() if is_container(large[key])}
+                containers = [key for key in dumped if is_container(large[key]) and time.process_time() < until]
+                held = {key: dumped[key][1].memo.copy() for key in containers}
                 split = shared(pickler.memo.copy(), large, held) if held else set()
                 self._together = self._met_together | {id(large[key]) for key in split}
-                if not split:
+                if not split or time.process_time() > until:
                     break
             self._views = {}  # they hold arrays
             return small, large, [part for part, _ in dumped.values()]

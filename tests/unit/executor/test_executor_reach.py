@@ -202,6 +202,19 @@ def test_small_parts_of_a_large_array_without_a_name_do_not_bring_all_of_it(rest
     assert np.shares_memory(restored["one"], restored["two"]) is bool(rest)
 
 
+@pytest.mark.parametrize(("seconds", "parts"), [(60.0, 1), (-1.0, 3)], ids=["in time", "too late"])
+def test_containers_that_take_too_long_to_compare_are_kept_as_they_are(
+    looked: list[str], monkeypatch: pytest.MonkeyPatch, seconds: float, parts: int
+) -> None:
+    monkeypatch.setattr(variable_pickles, "_SHARED_S", seconds)
+    notebook = Notebook()
+    notebook.run("records = [[n] for n in range(600)]\nindex = {n: one for n, one in enumerate(records)}")
+    assert len(notebook.parts) == parts
+    restored = notebook.restored()
+    assert (restored["records"], restored["index"]) == ([[n] for n in range(600)], {n: [n] for n in range(600)})
+    assert (restored["records"][7] is restored["index"][7]) is (parts == 1)
+
+
 def test_what_a_thread_may_have_changed_is_looked_at(looked: list[str]) -> None:
     notebook = Notebook()
     notebook.run(
