@@ -186,7 +186,7 @@ def test_files_wait_in_the_thread_and_go_after_a_press(browser: Browser, tmp_pat
     with talk(browser, tmp_path, TABLE, "C0CHURN001") as page:
         thread = page.locator("aside.thread")
         ask(page, "Sort the regions by units, as a CSV", tmp_path / "sales.csv")
-        expect(thread.get_by_text("by_units.csv · ").first).to_be_visible()
+        expect(thread.get_by_text("by_units.csv · 41 B")).to_be_visible()  # the card names the file too, folded
         expect(thread.get_by_text("sorted by units").first).to_be_visible()
         expect(thread.locator(".file").filter(has_text="by_units.csv")).to_have_count(0)
         thread.get_by_role("button", name="Send all", exact=True).scroll_into_view_if_needed()
