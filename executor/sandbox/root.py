@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import site
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +54,7 @@ def system_paths() -> tuple[str, ...]:
     """What programs and libraries need, outermost first, each once: the same before and after the change of root."""
     package = Path(__file__).resolve().parent.parent
     ours = [str(package), str(package.parent / "threadbook_tools")]
-    own_user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), *own_user, *ours]
+    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), *ours]
     chosen: list[str] = []
     # What a link leads to is shown too: a virtual environment may be a link itself.
     for path in itertools.chain.from_iterable((path, os.path.realpath(path)) for path in paths):
