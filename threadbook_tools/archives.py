@@ -73,6 +73,15 @@ MARK = b"\nthreadbook commit\n"
 MOST_COMMIT = 64_000
 
 
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
+"""How a file begins that stands for one in Git LFS (its specification)."""
+
+
+def is_lfs_pointer(content: bytes) -> bool:
+    """Whether a file is not the data itself but says where Git LFS has it."""
+    return content.startswith(_LFS_POINTER)
+
+
 def is_cloned(path: str) -> bool:
     """Whether an archive was made of a clone: then it says so behind its end."""
     with open(path, "rb") as file:

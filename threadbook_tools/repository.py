@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from threadbook_tools.archives import Archive, read_archive
+from threadbook_tools.archives import Archive, is_lfs_pointer, read_archive
 from threadbook_tools.bundles import NoBundle, NotCloned, bundle
 from threadbook_tools.outlines import outline
 from threadbook_tools.patches import PatchRefused, apply_patch, make_patch
@@ -249,6 +249,9 @@ def described(path: str, chars: int) -> str:
     if archive.left_out:
         some = "; ".join(f"{name}: {why}" for name, why in list(archive.left_out.items())[:5])
         lines.append(f"left out: {len(archive.left_out):,} ({some[:400]})")
+    if pointers := [name for name, content in archive.files.items() if is_lfs_pointer(content)]:
+        some = ", ".join(pointers[:5])[:400]
+        lines.append(f"no content, only pointers of Git LFS: {len(pointers):,} ({some})")
     return "\n".join([*lines, outline(archive.files, chars - sum(map(len, lines)) - 2)])
 
 

@@ -211,7 +211,9 @@ Kind = Literal[
 
 
 class _Problem(_Said):
-    code: Literal["empty", "disguised", "password", "corrupt", "unsupported", "vanished", "too_much", "no_tables"]
+    code: Literal[
+        "empty", "disguised", "password", "corrupt", "unsupported", "vanished", "too_much", "no_tables", "lfs_pointer"
+    ]  # fmt: skip
     values: Annotated[dict[Short, Name], Field(max_length=5)]
 
 
@@ -295,6 +297,7 @@ _SENTENCES = {
     "vanished": "file_vanished",
     "too_much": "file_too_much",
     "no_tables": "file_no_tables",
+    "lfs_pointer": "file_lfs_pointer",
 }
 
 

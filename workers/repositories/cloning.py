@@ -117,7 +117,9 @@ class Cloner:
         if ended != 0 and _was_full(folder):
             raise self._too_large()
         if ended != 0:
-            raise UsersMove("repository_empty")
+            known = ["--git-dir=repository.git", "rev-parse", "--quiet", "--verify", "HEAD^{commit}"]
+            has_commit = self._run(git, known, folder) == 0
+            raise UsersMove("repository_not_packed" if has_commit else "repository_empty")
         self._add_commit(git, folder, made)
         size = made.stat().st_size
         shutil.move(made, to)

@@ -204,6 +204,15 @@ def test_a_description_names_commit_size_and_what_was_left_out(tmp_path: Path) -
     )
 
 
+def test_a_description_names_the_files_whose_content_stays_in_git_lfs(tmp_path: Path) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 12345\n"
+    with zipfile.ZipFile(tmp_path / "r.zip", "w") as archive:
+        archive.writestr("a.py", "def f():\n    pass\n")
+        archive.writestr("data/sales.csv", pointer)
+    text = described(str(tmp_path / "r.zip"), 500)
+    assert "no content, only pointers of Git LFS: 1 (data/sales.csv)" in text.splitlines()
+
+
 # --- exploring
 
 

@@ -32,6 +32,8 @@ def describe_file(path: str, bounds: Bounds) -> Described:
         head = file.read(65_536)
     if not head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
         raise Unusable("empty")
+    if head.startswith(kinds.LFS_POINTER):
+        raise Unusable("lfs_pointer")
     if any(path.lower().endswith(f".{end}") for end in kinds.TARS):
         return packed.tarred(path, bounds)
     extension = os.path.splitext(path)[1].lower().lstrip(".")

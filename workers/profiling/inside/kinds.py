@@ -76,6 +76,8 @@ _MAGIC = (
     (b"\0" * 12 + b"\xc2\xea\x81\x60", "sas"),
     (b"HEADER RECORD*******LIB", "xport"),
 )
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
+"""How a file begins that stands for one in Git LFS (its specification)."""
 _OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
 """The version, byte order and type of a Stata file from before 2013."""
 _ZIPPED = (("xl/", "xlsx"), ("word/", "document"), ("ppt/", "document"))

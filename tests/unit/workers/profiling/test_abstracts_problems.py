@@ -23,6 +23,7 @@ Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 
 RunCell = Callable[..., CellResult]
 
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 12345\n"
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + bytes(40)
 
 
@@ -68,6 +69,8 @@ def protected_workbook() -> bytes:
         ("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "could not read"),
         ("chart.png", PNG, "could not read"),
         ("unknown", PNG, ".image"),
+        ("sales.csv", LFS_POINTER, "git lfs pull"),
+        ("sales.parquet", LFS_POINTER, "git lfs pull"),
     ],
 )
 def test_an_unusable_file_gets_its_reason(describe: Describe, folder: Path, name: str, data: bytes, words: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from git_server import GitServer, git, git_server
@@ -141,6 +142,20 @@ def test_what_is_not_there_or_empty_is_said_so(server: GitServer, tmp_path: Path
     (server.folder / "empty.git").mkdir()
     git(server.folder / "empty.git", "init", "-q")
     assert refused(server, "empty", tmp_path / "got") == "repository_empty"
+
+
+def test_a_repository_that_git_cannot_read_here_is_not_called_empty(
+    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.add("shop", FILES)
+    ran = Cloner._run
+
+    def run(self: Cloner, git: str, words: Sequence[str], folder: Path, **others: Any) -> int:
+        broken = [word if word != "HEAD" else "HEAD:nowhere" for word in words] if "archive" in words else words
+        return ran(self, git, broken, folder, **others)
+
+    monkeypatch.setattr(Cloner, "_run", run)
+    assert refused(server, "shop", tmp_path / "got") == "repository_not_packed"
 
 
 @pytest.mark.parametrize("content", [os.urandom(3_000_000), b"\0" * 3_000_000], ids=["packed", "unpacked"])
