@@ -40,14 +40,21 @@ class Asker:
         cost_of: CostOf,
         max_calls: int,
         budget: float,
+        calls_before: int = 0,
+        cost_before: int = 0,
     ) -> None:
-        """`note` is called with every call. `budget` is in the currency of the prices; 0 means no limit."""
+        """`note` is called with every call. `budget` is in the currency of the prices; 0 means no limit.
+
+        `calls_before` and `cost_before` (in millionths) are what the same build took before a crash.
+        """
         self._model = model
         self._prompts = prompts
         self._note = note
         self._cost_of = cost_of
         self._max_calls = max_calls
         self._budget = budget
+        self._calls_before = calls_before
+        self._cost_before = cost_before
         self.calls = 0
         self.usage = Usage()
         self.cost_micros: int | None = None
@@ -77,17 +84,19 @@ class Asker:
         messages: Sequence[Mapping[str, Any]],
         stop: tuple[str, ...] = (),
     ) -> ModelReply:
-        if self.calls >= self._max_calls:
-            raise BudgetSpent(f"{self.calls} calls of the model were made, and [build] max_calls allows no more")
-        if self._budget and (self.cost_micros or 0) >= self._budget * 1e6:
-            raise BudgetSpent(f"{(self.cost_micros or 0) / 1e6:.4f} was spent, and [build] budget allows no more")
+        calls = self.calls + self._calls_before
+        cost = (self.cost_micros or 0) + self._cost_before
+        if calls >= self._max_calls:
+            raise BudgetSpent(f"{calls} calls of the model were made, and [build] max_calls allows no more")
+        if self._budget and cost >= self._budget * 1e6:
+            raise BudgetSpent(f"{cost / 1e6:.4f} was spent, and [build] budget allows no more")
         request = ModelRequest(tuple(dict(message) for message in messages), purpose=purpose, stop=stop)
         reply = self._model.complete(request, lambda _: None)
         reply = replace(reply, text=clean(reply.text))
         self.calls += 1
-        cost = self._cost_of(reply.usage)
-        if cost is not None:
-            self.cost_micros = (self.cost_micros or 0) + cost
+        cost_of_call = self._cost_of(reply.usage)
+        if cost_of_call is not None:
+            self.cost_micros = (self.cost_micros or 0) + cost_of_call
         self.usage = Usage(
             prompt_tokens=self.usage.prompt_tokens + reply.usage.prompt_tokens,
             cached_tokens=self.usage.cached_tokens + reply.usage.cached_tokens,
@@ -100,7 +109,7 @@ class Asker:
             reply=reply.text,
             prompt_tokens=reply.usage.prompt_tokens,
             completion_tokens=reply.usage.completion_tokens,
-            cost_micros=cost,
+            cost_micros=cost_of_call,
         )
         self._note(call)
         return reply

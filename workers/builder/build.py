@@ -79,6 +79,7 @@ class Builder:
             raise CannotBuild(f"there is no component {order.only!r}; there are {names}")
         every = list(reversed(self._history.all()))
         opened = every[0] if order.resume and every and every[0].state in ("open", "stopped") else None
+        opened = self._history.counted(opened) if opened else None
         if order.resume and opened is None:
             self._tell(Progress("note", text="No build was cut off here: this is a new one."))
         number = opened.number if opened else self._history.next_number()
@@ -91,7 +92,12 @@ class Builder:
             missing=order.packages.missing,
             missing_why=order.packages.why,
             components=opened.components if opened else (),
+            calls=opened.calls if opened else 0,
+            prompt_tokens=opened.prompt_tokens if opened else 0,
+            completion_tokens=opened.completion_tokens if opened else 0,
+            cost_micros=opened.cost_micros if opened else None,
         )
+        crashed = opened if opened and opened.state == "open" else None  # nobody has said that it may take more
         sources = tuple(one for one in every if one.components or one.contract_of or one.cases_of)
         settings = order.requirement.build
         asker = Asker(
@@ -101,6 +107,8 @@ class Builder:
             cost_of=self._cost_of,
             max_calls=settings.max_calls,
             budget=settings.budget,
+            calls_before=crashed.calls if crashed else 0,
+            cost_before=(crashed.cost_micros or 0) if crashed else 0,
         )
         jury = Jury(
             self._walls,

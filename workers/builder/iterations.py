@@ -162,6 +162,27 @@ class History:
         with (own / "calls.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(call.model_dump(mode="json"), ensure_ascii=False) + "\n")
 
+    def counted(self, iteration: Iteration) -> Iteration:
+        """An iteration with all calls of the model that were written down for it. A crash may have left some uncounted.
+
+        The numbers that it has stay where nothing was written down, or something that cannot be read.
+        """
+        try:
+            lines = (self.of(iteration.number) / "calls.jsonl").read_bytes().splitlines()
+            calls = [Call.model_validate_json(line) for line in lines if line.endswith(b"}")]  # the last may be cut
+        except (OSError, ValidationError):
+            return iteration
+        if len(calls) <= iteration.calls:
+            return iteration
+        costs = [call.cost_micros for call in calls if call.cost_micros is not None]
+        counted = {
+            "calls": len(calls),
+            "prompt_tokens": sum(call.prompt_tokens for call in calls),
+            "completion_tokens": sum(call.completion_tokens for call in calls),
+            "cost_micros": sum(costs) if costs else None,
+        }
+        return iteration.model_copy(update=counted)
+
     def note_diff(self, iteration: Iteration, before: Mapping[str, str]) -> str:
         """Write what changed since an earlier iteration; returns the diff."""
         text = patch(before, iteration.files)

@@ -143,6 +143,22 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     assert kept(handed.iteration) == {"prices": 1, "shop": 0, "extra": 0}
 
 
+def test_what_a_build_took_before_a_crash_counts_against_its_limit(tmp_path: Path) -> None:
+    def die(progress) -> None:  # type: ignore[no-untyped-def]
+        if progress.kind == "asked":
+            raise Crash
+
+    limited = TEXT + "max_calls = 3\n"
+    for _ in range(2):  # the call of each was written down, and its component was not
+        with pytest.raises(Crash):
+            build(tmp_path, limited, model(FIRST), tell=die, resume=True)
+    last = build(tmp_path, limited, model(FIRST), resume=True).iteration
+    assert (last.number, last.state, last.calls) == (1, "stopped", 3)
+    assert "3 calls of the model were made" in last.why
+    more = build(tmp_path, limited, model(FIRST[1:]), resume=True).iteration
+    assert (more.number, more.state, more.calls) == (1, "passed", 6)  # somebody asked to go on
+
+
 def test_a_build_that_was_cut_off_before_any_code_does_not_ask_for_the_interfaces_again(tmp_path: Path) -> None:
     cut = build(tmp_path, TEXT + "max_calls = 1\n", model(FIRST)).iteration
     assert (cut.state, cut.components) == ("stopped", ())
