@@ -35,6 +35,7 @@ from workers.builder.build_state import Order
 from workers.builder.components import plan
 from workers.builder.drafting import within
 from workers.builder.handover import (
+    HANDED_OVER,
     HandedOver,
     hand_over,
     how_to_run,
@@ -276,7 +277,7 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
     if lacks_packages(iteration):
         missing = ", ".join(iteration.missing)
         comment += "\n" + say("packages_missing", language, packages=missing, why=one_line(iteration.missing_why, 300))
-    upload = Upload(name=f"{title}.zip", data=_zip(folder, title), title=f"{title}.zip")
+    upload = Upload(name=f"{title}.zip", data=_zip(History(folder), title), title=f"{title}.zip")
     key = f"{thread.id}/{proposed.id}:zip:{proposed.version}"
     try:
         share_upload(thread.turn, key, upload, escape(clip(comment, Limit.SECTION)))
@@ -286,8 +287,12 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
     return True
 
 
-def _zip(folder: Path, title: str) -> bytes:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+def _zip(history: History, title: str) -> bytes:
+    """The program's folder, without the builds whose program was not handed over."""
+    folder = history.folder
+    kept_back = {history.of(one.number) for one in history.all() if one.state not in HANDED_OVER}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    paths = (path for path in files if kept_back.isdisjoint(path.parents))
     return zipped((f"{title}/{path.relative_to(folder).as_posix()}", path.read_bytes()) for path in paths)
 
 

@@ -327,6 +327,11 @@ def test_an_unsafe_program_is_held_back_and_the_file_can_be_changed(world: World
     world.model = Author()
     decide(world, key, "keep")
     assert outcomes(world, key) == ["built"]
+    with zipfile.ZipFile(io.BytesIO(posted(world, "greet.zip"))) as archive:
+        assert not [name for name in archive.namelist() if "/iter-1/" in name]
+        programs = [name for name in archive.namelist() if name.endswith(".py")]
+        assert programs
+        assert not [name for name in programs if b"os.system(" in archive.read(name)]
 
 
 def test_a_stop_ends_a_build_and_build_goes_on_from_there(world: World) -> None:
