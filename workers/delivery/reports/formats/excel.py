@@ -176,12 +176,18 @@ def _shown(value: Item, form: str) -> str:
 
 
 def _sheet_name(title: str, names: set[str]) -> str:
-    """A name that Excel takes: at most 31 characters, none of its signs, not there yet."""
-    plain = " ".join(re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", title).split()).strip("' ")[:_TITLE].strip("' ")
+    """A name that Excel takes: at most 31 characters as it counts them, none of its signs, not there yet."""
+    plain = " ".join(re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", title).split()).strip("' ")
+    plain = _cut(plain, _TITLE).strip("' ")
     plain = plain if plain and plain.casefold() != "history" else "Table"
     name, number = plain, 2
     while name.casefold() in names:
         end = f" ({number})"
-        name, number = plain[: _TITLE - len(end)] + end, number + 1
+        name, number = _cut(plain, _TITLE - len(end)) + end, number + 1
     names.add(name.casefold())
     return name
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning of a text in at most this many units of UTF-16, by which Excel counts: an emoji has two."""
+    return text.encode("utf-16-le", "replace")[: 2 * most].decode("utf-16-le", "ignore")

@@ -18,6 +18,7 @@ from report_cases import case
 from core.steps import TableData
 from core.values import Language
 from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.excel import _sheet_name
 from workers.delivery.reports.formats.prose import Grid
 from workers.delivery.reports.formats.tables import column_of, typed_grid
 
@@ -51,6 +52,14 @@ def test_each_table_has_a_sheet_beside_the_answer_and_its_sources() -> None:
         "Cut",
         "Sources of the figures",
     ]
+
+
+def test_the_name_of_a_sheet_is_as_short_as_excel_counts_it() -> None:
+    names: set[str] = set()
+    first, second = (_sheet_name("📈 Revenue by region and 📦 products", names) for _ in range(2))
+    assert (first, second) == ("📈 Revenue by region and 📦 pro", "📈 Revenue by region and 📦 (2)")
+    assert all(len(name.encode("utf-16-le")) <= 2 * 31 for name in names)
+    assert _sheet_name("x" * 30 + "📈", names) == "x" * 30
 
 
 def test_numbers_dates_percents_and_currencies_are_values_with_a_format() -> None:
