@@ -28,7 +28,8 @@ LATE_S = 20.0
 """Seconds that the answer may take longer than the call: the server is told to end first."""
 LIST_S = 20.0
 KNOWN_S, UNKNOWN_S = 600.0, 30.0
-"""Seconds for which the tools of a server count as known, and for which an unavailable server is not asked again."""
+"""Seconds for which the tools of a server count as known, and for which an unavailable server is not asked again. The
+second doubles with each failure, up to the first: whoever asks waits for as long as a mute server is given."""
 _LOOK_S = 0.2
 _CHUNK = 1 << 16
 
@@ -40,6 +41,7 @@ class ToolsClient:
         self._path = path
         self._back_s = back_s
         self._known: dict[str, tuple[float, tuple[ToolNote, ...]]] = {}
+        self._failures: dict[str, int] = {}
 
     def ping(self, answer_s: float = LATE_S) -> None:
         """Return when it answers. Raises ToolAway."""
@@ -57,8 +59,11 @@ class ToolsClient:
         try:
             tools = self.tools(server)
         except ToolError:
-            self._known[server] = (time.monotonic() + UNKNOWN_S, ())
+            failures = self._failures[server] = self._failures.get(server, 0) + 1
+            pause = min(UNKNOWN_S * 2 ** (failures - 1), KNOWN_S)
+            self._known[server] = (time.monotonic() + pause, ())
             return ()
+        self._failures.pop(server, None)
         self._known[server] = (time.monotonic() + KNOWN_S, tools)
         return tools
 
