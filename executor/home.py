@@ -145,15 +145,12 @@ class Home:
         return list(dict.fromkeys((*written, *folders)))
 
     def sweep(self, unused_s: float) -> int:
-        """Remove content that no thread's workspace has and that was put here longer than `unused_s` ago.
+        """Remove content that no thread's workspace has, or had before its last change, and that was put here longer
+        than `unused_s` ago.
 
         Results of cells name content too, for whoever asks again soon: hence the age. Returns how many were removed.
         """
-        wanted = {
-            record["sha256"]
-            for listing in (self.root / "threads").glob("*/files.json")
-            for record in json.loads(listing.read_bytes())
-        }
+        wanted = {sha256.decode() for named in self._listed() for sha256 in named}
         removed = 0
         for content in self._files.glob("*/*"):
             if content.name not in wanted and time.time() - content.stat().st_mtime > unused_s:
@@ -199,10 +196,15 @@ class Home:
     def forget(self, contents: Collection[str]) -> None:
         """Delete these contents, except those that a thread's workspace has."""
         left = {content.encode() for content in contents if not self._in_use[content]}
-        for listing in (self.root / "threads").glob("*/files*.json"):
-            left -= set(_CONTENT.findall(listing.read_bytes()))
+        for named in self._listed():
+            left -= named
         for sha256 in left:
             self.path_of(sha256.decode()).unlink(missing_ok=True)
+
+    def _listed(self) -> Iterator[set[bytes]]:
+        """For each list of a thread's files, as they are or were before its last change: the contents that it names."""
+        for listing in (self.root / "threads").glob("*/files*.json"):
+            yield set(_CONTENT.findall(listing.read_bytes()))
 
     def _folder_of(self, thread_id: str) -> Path:
         return self.root / "threads" / quote(thread_id, safe="")

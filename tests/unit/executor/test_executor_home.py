@@ -45,6 +45,18 @@ def test_content_that_no_thread_has_any_more_is_removed_after_a_week(tmp_path: P
     assert home.sweep(WEEK_S) == 0
 
 
+def test_content_that_undoing_the_last_change_brings_back_stays(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    before, after = put(home, b"before", 2 * WEEK_S), put(home, b"after", 2 * WEEK_S)
+    thread = home.thread("t")
+    thread.set_files({"a.csv": KeptFile("a.csv", before, 6, given="a.csv")})
+    thread.set_files_by("c1", {"a.csv": KeptFile("a.csv", after, 5)})
+    assert home.sweep(WEEK_S) == 0
+    assert thread.undo_files("c1")
+    assert home.path_of(thread.files["a.csv"].sha256).read_bytes() == b"before"
+    thread.close()
+
+
 @contextmanager
 def an_ordinary_user(folder: Path) -> Iterator[None]:
     """Inside the block this process has no power over files of others, and `folder` is its working folder."""
