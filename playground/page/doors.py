@@ -25,6 +25,8 @@ from playground.workspace import Channel, Message, User
 STATIC = Path(__file__).parent / "static"
 VIEWER = "viewer"
 NEVER_CACHE = {"Cache-Control": "no-store"}
+_MOST_DIGITS = 19
+"""Digits of the number of a notice; a page that names a longer one was never told it."""
 
 
 def _pages(request: Request) -> Pages:
@@ -294,7 +296,8 @@ async def live(request: Request) -> Response:
     """The live feed after the notice that the page saw last."""
     hub: Playground = request.app.state.hub
     seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    notices = hub.feed.stream(int(seen) if seen.isdecimal() else hub.feed.last)
+    is_number = seen.isdecimal() and len(seen) <= _MOST_DIGITS
+    notices = hub.feed.stream(int(seen) if is_number else hub.feed.last)
     return StreamingResponse(notices, media_type="text/event-stream", headers=NEVER_CACHE)
 
 

@@ -228,3 +228,38 @@ def test_a_printed_thread_is_whole(browser: Browser, server: Address, client: We
         expect(page.locator("aside .composer")).to_be_hidden()
         assert page.locator("aside .messages").evaluate("list => list.scrollHeight - list.clientHeight") == 0
         assert page.evaluate("document.documentElement.scrollHeight > 5 * innerHeight")
+
+
+def test_on_a_phone_the_way_back_is_free_while_the_server_is_away(browser: Browser) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}}
+    with ExitStack() as pages:
+        with running() as first:
+            ts = asked(first)
+            url = f"{first.url}/{SALES}/{ts}"
+            page = pages.enter_context(page_at(browser, url, is_cut_off=True, **phone))
+            expect(page.locator("aside .back")).to_be_visible()
+        expect(page.locator(".offline")).to_be_visible()
+        bar, back = page.locator(".offline").bounding_box(), page.locator("aside .back").bounding_box()
+        assert bar
+        assert back
+        assert bar["y"] + bar["height"] <= back["y"]
+        composer = page.locator("aside .composer").bounding_box()
+        assert composer
+        assert composer["y"] + composer["height"] <= phone["viewport"]["height"]
+
+
+def test_who_hears_the_page_is_told_whom_the_arrows_choose(browser: Browser, server: Address) -> None:
+    with page_at(browser, f"{server.url}/{SALES}") as page:
+        box = page.locator(".main textarea")
+        box.press_sequentially("@")
+        chosen = page.locator(".main .people [aria-selected=true]")
+        expect(chosen).to_have_count(1)
+        first = chosen.get_attribute("id") or ""
+        expect(box).to_have_attribute("aria-activedescendant", first)
+        box.press("ArrowDown")
+        second = chosen.get_attribute("id") or ""
+        assert second != first
+        expect(box).to_have_attribute("aria-activedescendant", second)
+        box.press("Escape")
+        expect(page.locator(".main .people")).to_be_hidden()
+        assert box.get_attribute("aria-activedescendant") is None

@@ -16,6 +16,9 @@ export function attachComposer(form) {
   let files = [];
   text.value = sessionStorage.getItem(draft) ?? "";
   people.append(document.getElementById("people").content.cloneNode(true));
+  people.id = form.dataset.thread ? "people-thread" : "people-main";
+  [...people.children].forEach((option, place) => { option.id = `${people.id}-${place}`; });
+  text.setAttribute("aria-controls", people.id);
 
   function ready() {
     button.disabled = !text.value.trim() && files.length === 0;
@@ -89,6 +92,8 @@ export function attachComposer(form) {
   function select(option) {
     selected()?.removeAttribute("aria-selected");
     option?.setAttribute("aria-selected", "true");
+    if (option) text.setAttribute("aria-activedescendant", option.id);
+    else text.removeAttribute("aria-activedescendant");
     option?.scrollIntoView({ block: "nearest" });
   }
 
@@ -98,8 +103,13 @@ export function attachComposer(form) {
     people.querySelectorAll("li").forEach((each) => {
       each.hidden = !found || !each.dataset.find.split(" ").some((word) => word.startsWith(wanted));
     });
-    people.hidden = options().length === 0;
+    show(options().length > 0);
     select(options()[0]);
+  }
+
+  function show(shown) {
+    people.hidden = !shown;
+    if (!shown) text.removeAttribute("aria-activedescendant");
   }
 
   function take(option) {
@@ -107,13 +117,13 @@ export function attachComposer(form) {
     const before = text.value.slice(0, end).replace(MENTION, `$1@${option.dataset.handle} `);
     text.value = before + text.value.slice(end);
     text.setSelectionRange(before.length, before.length);
-    people.hidden = true;
+    show(false);
     ready();
     text.focus();
   }
 
   text.addEventListener("input", () => { ready(); offer(); });
-  text.addEventListener("blur", () => setTimeout(() => { people.hidden = true; }, 150));
+  text.addEventListener("blur", () => setTimeout(() => { show(false); }, 150));
   text.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if (!people.hidden) {
@@ -131,7 +141,7 @@ export function attachComposer(form) {
       }
       if (event.key === "Escape") {
         event.stopPropagation();
-        people.hidden = true;
+        show(false);
         return;
       }
     }

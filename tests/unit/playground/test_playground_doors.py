@@ -98,3 +98,9 @@ def test_a_text_that_is_too_long_is_refused_in_words(door: TestClient) -> None:
     for sent in ({"json": fields}, {"data": fields, "files": [("files", ("a.csv", b"a"))]}):
         answer = door.post("/control/messages", **sent)  # type: ignore[arg-type]
         assert (answer.status_code, answer.json()["error"]) == wanted
+
+
+@pytest.mark.parametrize("after", ["9" * 5_000, "9" * 30, "x", ""])
+def test_a_feed_begins_whatever_the_page_says_it_saw(door: TestClient, hub: Playground, after: str) -> None:
+    hub.feed.close()
+    assert door.get("/feed", params={"after": after}).status_code == 200
