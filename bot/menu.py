@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from bot import reports
 from bot.payloads import TS, read_form, read_press
-from bot.pressed import now, pressed
+from bot.pressed import NO_TS, now, pressed
 from bot.versions import answer_of, versions_of
 from core.commands import CONTEXT, FORK_HERE, NOTE, SPEAK, argument_of, commands
 from core.errors import SlackFailed, SlackUnreachable
@@ -388,7 +388,7 @@ class MessageMenu:
     def _asked(self, used: _Used, key: str, asking: _Asking) -> str:
         """Post who asks what, once per key, and take it in. Raises SlackFailed, SlackUnreachable."""
         thread = used.thread
-        if not self._handler.may(pressed(thread, used.user, thread.root_ts, text=asking.text)):
+        if not self._handler.may(pressed(thread, used.user, NO_TS, text=asking.text)):
             return "refused"
         self._store.note_thread(thread)
         blocks = drawn.quoted_blocks(asking.line, asking.shown)

@@ -17,7 +17,7 @@ from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
 from core.blobs import Blobs
 from core.commands import commands
-from core.interactions import FORM_FIELD, AgainButton, Menu
+from core.interactions import FORM_FIELD, AgainButton, Menu, SuggestionButton
 from core.phrases import language_of
 from core.queue import Wakes
 from core.slack.menu import CHOICE
@@ -352,6 +352,20 @@ def test_a_changed_question_that_was_answered_is_offered_again_and_asked_once(wo
     world.settle(key)
     assert world.statuses(key) == ["done", "done"]
     assert "how many ospreys?" in office.prompts()
+
+
+def test_who_may_not_speak_in_an_open_turn_posts_no_question_by_a_button(new_world: NewWorld) -> None:
+    world = new_world(team='[access]\nanswer = ["asker"]\nsteer = ["asker"]\n')
+    office = Office(world, question("Gross or net?", "gross", "net"))
+    key = office.say("revenue?")
+    before = len(world.messages(key))
+    payload = SuggestionButton(thread=key.id, question="How many?", n=1).encode()
+    container = {"channel_id": key.channel, "message_ts": key.root_ts}
+    with world._unwatched():
+        body = {"actions": [{"value": payload}], "container": container, "user": {"id": BEN}}
+        assert office.menu.suggested(body, key.team) == "refused"
+    assert not [each for each in world.messages(key)[before:] if "How many?" in json.dumps(each)]
+    assert world.statuses(key) == ["waiting"]
 
 
 def test_a_question_whose_words_were_edited_away_is_not_asked_again(world: World) -> None:
