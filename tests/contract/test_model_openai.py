@@ -518,6 +518,12 @@ SHOWN: dict[str, Any] = {
 SEEING = ModelRequest((SHOWN,), pictures={DIGEST: PNG})
 
 
+def seeing_another(number: int) -> ModelRequest:
+    """A request with a picture of its own."""
+    digest = f"{number:064x}"
+    return ModelRequest(({**SHOWN, "pictures": [{**SHOWN["pictures"][0], "sha256": digest}]},), pictures={digest: PNG})
+
+
 def test_a_picture_is_a_part_of_its_message(model: Make) -> None:
     """The shape that OpenAI's reference, vLLM, llama.cpp's server, Ollama and LiteLLM read."""
     with endpoint(says("a chart")) as server:
@@ -558,16 +564,31 @@ def test_a_model_that_does_not_see_gets_no_picture(model: Make) -> None:
         (404, "No endpoints found that support image input"),
     ],
 )
-def test_an_endpoint_that_refuses_pictures_is_asked_without_them_from_then_on(
+def test_an_endpoint_that_refuses_pictures_is_asked_without_them_and_at_last_gets_none(
     model: Make, status: int, said: str
 ) -> None:
-    with endpoint(refuses(status, said), says("ok"), says("ok")) as server:
+    refusals = [answer for _ in range(3) for answer in (refuses(status, said), says("ok"))]
+    with endpoint(*refusals, says("ok")) as server:
         seeing = model(server, sees=True, max_retries=0)
-        assert ask(seeing, SEEING)[0].text == "ok"
+        for number in range(3):
+            assert seeing.sees is True
+            assert ask(seeing, seeing_another(number))[0].text == "ok"
         assert seeing.sees is False
-        ask(seeing, SEEING)
-    assert ["base64" in json.dumps(asked) for asked in server.asked] == [True, False, False]
+        ask(seeing, seeing_another(4))
+    assert ["base64" in json.dumps(asked) for asked in server.asked] == [True, False] * 3 + [False]
     assert "do not see it: chart.png" in json.dumps(server.asked[1])
+
+
+def test_one_picture_that_is_refused_takes_no_other_one_away(model: Make) -> None:
+    said = "Could not process image"
+    odd, good = seeing_another(0), seeing_another(1)
+    both = ModelRequest(odd.messages + good.messages, pictures={**odd.pictures, **good.pictures})
+    with endpoint(*[refuses(400, said), says("ok"), *[says("ok")] * 5]) as server:
+        seeing = model(server, sees=True, max_retries=0)
+        for request in (odd, odd, both, good, odd, good):
+            assert ask(seeing, request)[0].text == "ok"
+        assert seeing.sees is True
+    assert [json.dumps(asked).count("base64") for asked in server.asked] == [1, 0, 0, 1, 1, 0, 1]
 
 
 def test_a_refusal_of_something_else_is_not_taken_for_one_of_pictures(model: Make) -> None:

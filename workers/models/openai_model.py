@@ -20,7 +20,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -71,6 +71,9 @@ _NO_PICTURES = re.compile(
 )
 """What servers say that take no pictures: vLLM names its limit of images, llama.cpp the missing mmproj, others the type
 of the content."""
+_MOST_REFUSALS = 3
+"""Refusals of pictures in a row after which none is sent any more. Fewer may be the fault of the pictures."""
+_REMEMBERED_PICTURES = 1_000
 _MESSAGE_CHARS = 300
 _QUOTE_CHARS = 16
 """When an error and a prompt share this many characters in a row, the error quotes the prompt."""
@@ -112,11 +115,15 @@ class OpenAIModel:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`timeout_s` bounds every silence: until the first token and between two. `max_retries` counts further tries.
-        With `sees`, pictures are sent until the endpoint refuses one."""
+        With `sees`, pictures are sent until the endpoint has refused some in a row."""
         self._model = model
         self._key = api_key
         self._native = mode == "native"
         self._sees = sees
+        self._refused_pictures: dict[str, None] = {}
+        """Digests of pictures that are not sent again, the last ones."""
+        self._refusals = 0
+        """Refusals of pictures since one was taken."""
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._max_reply_chars = max_reply_chars
@@ -141,7 +148,7 @@ class OpenAIModel:
 
     @property
     def sees(self) -> bool:
-        """Whether pictures are sent: by setting, and as long as the endpoint has refused none."""
+        """Whether pictures are sent: by setting, and until the endpoint has refused some in a row."""
         return self._sees
 
     def __repr__(self) -> str:
@@ -162,18 +169,20 @@ class OpenAIModel:
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         """Answers a request. After a broken stream the text starts again, so `on_delta` may see its beginning twice."""
         tries = 0
+        request = replace(request, pictures=self._welcome(request.pictures))
         while True:
             outcome = self._try(request, on_delta)
             if isinstance(outcome, ModelReply):
+                self._refusals = 0 if request.pictures else self._refusals
                 return outcome
             if outcome.without_usage and self._ask_usage:
                 self._ask_usage = False
                 continue
-            if outcome.without_pictures and self._sees and request.pictures:
-                self._sees = False
-                log.warning("model_takes_no_pictures", why=outcome.error, fix="set sees = false for this model")
-                continue
             error = self._unquoted(outcome.error, request)
+            if outcome.without_pictures and request.pictures:
+                self._note_refused(request.pictures, error)
+                request = replace(request, pictures={})
+                continue
             if not outcome.again or tries >= self._max_retries or outcome.pause_s > MAX_WAIT_S:
                 raise error
             backoff = min(_FIRST_PAUSE_S * 2**tries, _LONGEST_PAUSE_S)
@@ -184,6 +193,24 @@ class OpenAIModel:
             if not request.wanted():
                 raise error
             tries += 1
+
+    def _welcome(self, pictures: Mapping[str, bytes]) -> dict[str, bytes]:
+        """The pictures that the endpoint has not refused."""
+        if not self._sees:
+            return {}
+        return {digest: data for digest, data in pictures.items() if digest not in self._refused_pictures}
+
+    def _note_refused(self, pictures: Mapping[str, bytes], why: ModelError) -> None:
+        """One of these pictures was refused: none of them is sent again, so that a thread's next call is no refusal."""
+        self._refusals += 1
+        self._refused_pictures |= dict.fromkeys(pictures)
+        for digest in list(self._refused_pictures)[:-_REMEMBERED_PICTURES]:
+            self._refused_pictures.pop(digest, None)
+        if self._refusals < _MOST_REFUSALS:
+            log.warning("pictures_refused", why=why, pictures=len(pictures))
+            return
+        self._sees = False
+        log.warning("model_takes_no_pictures", why=why, fix="set sees = false for this model")
 
     @property
     def _host(self) -> str:
@@ -218,7 +245,7 @@ class OpenAIModel:
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self._model,
-            "messages": [_wire(message, request.pictures if self._sees else {}) for message in request.messages],
+            "messages": [_wire(message, request.pictures) for message in request.messages],
             "stream": True,
         }
         if self._ask_usage:
