@@ -166,6 +166,8 @@ class _Note(_Said):
         "first_rows",
         "hidden_sheet",
         "large_json",
+        "maybe_thousands",
+        "maybe_words",
         "members_closed",
         "members_unread",
         "merged",

@@ -97,6 +97,10 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
         notes.append(_note("preamble", lines=layout.skip))
     if layout.header is None:
         notes.append(_note("no_header"))
+    if layout.maybe_thousands:
+        notes.append(_note("maybe_thousands", names=cut(", ".join(layout.maybe_thousands), 200)))
+    if layout.maybe_words:
+        notes.append(_note("maybe_words", names=cut(", ".join(layout.maybe_words), 200)))
     if text.is_sampled:
         notes.append(_note("sampled", rows=len(sample)))
     if text.encoding.broken:

@@ -16,6 +16,10 @@ _COMMA_DECIMAL = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})")
 _COMMA_WHOLE = re.compile(r"[-+]?\d{1,3}(\.\d{3})+|[-+]?\d+")
 _COMMA_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+_DOTTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_UP_TO_999 = re.compile(r"[-+]?\d{1,3}")
+_POINT_DECIMAL = re.compile(r"[-+]?(\d*\.\d{1,2}|\d*\.\d{4,}|0\.\d+|\d{4,}\.\d+)")
+_SHORT_CODE = re.compile(r"[A-Z]{2,3}")
 _LEADING_ZERO = re.compile(r"0\d+")
 _MOST_TEXT_COLUMNS = 8
 csv.field_size_limit(10_000_000)
@@ -39,6 +43,10 @@ class Layout:
     decimal: str = "."
     thousands: str | None = None
     text_columns: tuple[str, ...] = field(default=())
+    maybe_thousands: tuple[str, ...] = ()
+    """Columns of numbers such as 12.345 or 12,345. Nothing tells whether these are twelve or twelve thousand."""
+    maybe_words: tuple[str, ...] = ()
+    """Columns with a word that pandas reads as missing and that may be a value, the word behind each name."""
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that differ from pandas' own defaults, in a readable order."""
@@ -172,6 +180,8 @@ def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
         decimal=numbers[0],
         thousands=numbers[1],
         text_columns=_with_leading_zeros(names, rows) if has_header else (),
+        maybe_thousands=_of_two_meanings(names, rows, separator, numbers) if has_header else (),
+        maybe_words=_with_lost_words(names, rows) if has_header else (),
     )
 
 
@@ -240,6 +250,8 @@ def _number_style(rows: Sequence[Sequence[str]], separator: str) -> tuple[str, s
     Dates such as 01.03.2022 contradict points for thousands: they would be read as numbers.
     """
     decimal, thousands = ".", None
+    if separator != "," and _has_points_for_thousands(rows):
+        return ",", "."
     dotted_dates = any(sum(map(bool, map(_DOTTED_DATE.fullmatch, cells))) > len(cells) / 2 for cells in _columns(rows))
     for cells in _columns(rows):
         with_comma = [cell for cell in cells if "," in cell]
@@ -255,6 +267,63 @@ def _number_style(rows: Sequence[Sequence[str]], separator: str) -> tuple[str, s
         elif all(_COMMA_THOUSANDS.fullmatch(cell) or re.fullmatch(r"[-+]?\d+(\.\d+)?", cell) for cell in cells):
             thousands = thousands or ","
     return decimal, "." if decimal == "," and thousands == "." else thousands if decimal == "." else None
+
+
+def _has_points_for_thousands(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has numbers with two points, such as 1.234.567, and no column reads a point otherwise."""
+    columns = list(_columns(rows))
+    sure = any(_is_dotted(cells) and any(cell.count(".") > 1 for cell in cells) for cells in columns)
+    return sure and not _uses_points_otherwise(columns)
+
+
+def _is_dotted(cells: Sequence[str]) -> bool:
+    """Whether the points of a column can stand between thousands, and some are there."""
+    dotted = [cell for cell in cells if "." in cell]
+    plain = (cell for cell in cells if "." not in cell)
+    return (
+        len(dotted) > 1
+        and all(map(_DOTTED_THOUSANDS.fullmatch, dotted))
+        and all(_UP_TO_999.fullmatch(cell) for cell in plain)
+    )
+
+
+def _uses_points_otherwise(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether some column has decimal points, or dates with points."""
+    return any(
+        _mostly(_DOTTED_DATE, cells, 0.5) or any(map(_POINT_DECIMAL.fullmatch, cells)) for cells in columns if cells
+    )
+
+
+def _of_two_meanings(
+    names: Sequence[str], rows: Sequence[Sequence[str]], separator: str, style: tuple[str, str | None]
+) -> tuple[str, ...]:
+    """Columns of numbers with three digits behind each point (or comma), where nothing in the table tells its meaning.
+
+    Where commas separate the columns, a point is a decimal one.
+    """
+    if separator == "," or style not in ((".", None), (".", ",")):
+        return ()
+    mark = "," if style[1] else "."
+    columns = [[row[place].strip().replace(mark, ".") for row in rows if place < len(row) and row[place].strip()]
+               for place in range(len(names))]  # fmt: skip
+    if _uses_points_otherwise(columns) or any(cell.count(".") > 1 for cells in columns for cell in cells):
+        return ()
+    return tuple(name.strip() for name, cells in zip(names, columns, strict=True) if _is_dotted(cells))
+
+
+def _with_lost_words(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Columns in which NA stands among short codes (Namibia's), or None among words (an answer)."""
+    found = []
+    for place, name in enumerate(names):
+        cells = Counter(row[place].strip() for row in rows if place < len(row) and row[place].strip())
+        others = [cell for cell in cells if cell not in ("NA", "None")]
+        if len(others) < 2:
+            continue
+        if "NA" in cells and all(map(_SHORT_CODE.fullmatch, others)):
+            found.append(f"{name.strip()} (NA)")
+        elif "None" in cells and not any(cell.casefold() in _NO_NAMES or _NUMBER.fullmatch(cell) for cell in others):
+            found.append(f"{name.strip()} (None)")
+    return tuple(found)
 
 
 def _with_leading_zeros(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

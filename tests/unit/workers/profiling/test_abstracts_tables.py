@@ -127,6 +127,55 @@ def test_dates_with_points_are_never_read_as_numbers_with_thousands_points(descr
     assert loaded(abstract)["Datum"].tolist() == ["01.03.2022", "02.03.2022", "31.12.2022"]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Stadt;Einwohner\nBerlin;3.677\nBonn;331.885\nZell;945\n", "Einwohner"),
+        ("Ort\tWert\nA\t12.345\nB\t7.001\n", "Wert"),
+        ("Ort;Wert\nA;12,345\nB;7,001\n", "Wert"),
+        ("Ort;Wert;Preis\nA;12.345;1.5\nB;7.001;2.5\n", ""),  # a point is a decimal one here
+        ("Ort;Wert\nA;12.345\nB;0.001\n", ""),
+        ("Ort;Wert\nA;12.345\nB;1234.001\n", ""),
+        ("Ort;Wert\nA;12.345\nB;1234\n", ""),
+        ("Ort;Wert;Tag\nA;12.345;01.02.2024\nB;7.001;02.02.2024\n", ""),
+        ("Ort,Wert\nA,12.345\nB,7.001\n", ""),
+        ("Ort;Wert\nA;1,234,567\nB;7,001\n", ""),
+    ],
+)
+def test_a_mark_that_may_be_of_decimals_or_of_thousands_is_said_so(
+    describe: Describe, folder: Path, text: str, names: str
+) -> None:
+    (folder / "data.csv").write_text(text)
+    (abstract,), _ = describe("data.csv")
+    assert ("twelve" in abstract.note, f"In {names} each" in abstract.note) == (bool(names), bool(names))
+
+
+def test_a_number_with_two_points_tells_what_points_are(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("Ort;Umsatz;Menge\nA;1.234.567;3.500\nB;853.100;12\nC;12;7.250\n")
+    (abstract,), _ = describe("data.csv")
+    assert "twelve" not in abstract.note
+    frame = loaded(abstract)
+    assert (frame["Umsatz"].sum(), frame["Menge"].sum()) == (2_087_679, 10_762)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("country,code\nNamibia,NA\nGermany,DE\nFrance,FR\n", "code (NA)"),
+        ("who,discount\na,None\nb,Low\nc,High\n", "discount (None)"),
+        ("who,amount\na,NA\nb,1\nc,2\n", ""),
+        ("who,city\na,NA\nb,Bonn\nc,Rome\n", ""),
+        ("who,level\na,None\nb,None\nc,High\n", ""),  # a flag that is set or not
+    ],
+)
+def test_a_word_that_is_read_as_missing_and_may_be_a_value_is_named(
+    describe: Describe, folder: Path, text: str, names: str
+) -> None:
+    (folder / "data.csv").write_text(text)
+    (abstract,), _ = describe("data.csv")
+    assert ("may be values" in abstract.note, f": {names}." in abstract.note) == (bool(names), bool(names))
+
+
 def test_one_column_of_several_words_keeps_all_of_them(describe: Describe, folder: Path) -> None:
     (folder / "data.csv").write_text("name\n" + "".join(f"item {n}\n" for n in range(9)))
     (abstract,), _ = describe("data.csv")
