@@ -7,12 +7,12 @@ import pandas as pd
 
 
 def contribution(frame: pd.DataFrame, value: str, by: str, top: int | None = None) -> pd.DataFrame:
-    """What each group of `by` gives to the sum of `value`, largest first.
+    """What each group of `by` gives to the sum of `value`, the one that gives most first.
 
     Columns: the sum, `share %` of the total, `cumulative %`. With `top` the groups behind it become one row, "(rest)".
     Shares say little where amounts have both signs; then ValueError is raised.
     """
-    sums = frame.groupby(by, dropna=False, observed=True)[value].sum().sort_values(ascending=False)
+    sums = frame.groupby(by, dropna=False, observed=True)[value].sum().sort_values(ascending=False, key=np.abs)
     if (sums < 0).any() and (sums > 0).any():
         raise ValueError(
             f"{value} has groups above and below zero, so shares of its total mean nothing: compare the sums"
@@ -35,14 +35,14 @@ def decompose_change(
 
     Columns: `before`, `after`, `change`, `growth %` of the group, `part of change %` of the whole change. The changes
     of the groups add up to that of the last row, "(total)". Sorted by the size of the change. A group that is missing
-    in one period counts as 0 there.
+    in one period counts as 0 there. From 0 or below there is no growth in percent: it is missing.
     """
     table = _two_periods(frame, [value], by, period, before, after)[value]
     table["change"] = table["after"] - table["before"]
     table = table.sort_values("change", key=np.abs, ascending=False)
     table.loc["(total)"] = table.sum()
     total = table.loc["(total)", "change"]
-    table["growth %"] = 100 * table["change"] / table["before"].where(table["before"] != 0)
+    table["growth %"] = 100 * table["change"] / table["before"].where(table["before"] > 0)
     table["part of change %"] = 100 * table["change"] / total if total else np.nan
     return table
 
@@ -61,6 +61,8 @@ def decompose_rate(
     sums = _two_periods(frame, [numerator, denominator], by, period, before, after)
     if (sums[denominator].sum() <= 0).any():
         raise ValueError(f"{denominator} sums to zero in one of the periods, so there is no rate")
+    if ((sums[denominator] == 0) & (sums[numerator] != 0)).to_numpy().any():
+        raise ValueError(f"a group has {numerator} where its {denominator} is 0, so it has no rate: leave it out first")
     rate = sums[numerator] / sums[denominator].where(sums[denominator] != 0)
     # A group that is new or gone has no rate in the other period: it is all mix.
     rate["before"], rate["after"] = rate["before"].fillna(rate["after"]), rate["after"].fillna(rate["before"])
@@ -93,11 +95,12 @@ def _two_periods(
         if not (frame[period] == each).any():
             some = ", ".join(repr(one) for one in frame[period].drop_duplicates().head(8))
             raise ValueError(f"{period} has no {each!r}; it has {some}")
-    rows = frame[frame[period].isin([before, after])]
-    sums = rows.groupby([by, period], dropna=False, observed=True)[values].sum().unstack(period, fill_value=0)
-    found = {
-        (value, name): sums[value][each] for value in values for name, each in (("before", before), ("after", after))
+    is_before, is_after = frame[period] == before, frame[period] == after
+    if (is_before & is_after).any():
+        raise ValueError(f"{before!r} and {after!r} are the same in {period}: two periods are needed")
+    parts = {
+        (value, name): frame[rows].groupby(by, dropna=False, observed=True)[value].sum()
+        for value in values
+        for name, rows in (("before", is_before), ("after", is_after))
     }
-    table = pd.DataFrame(found).astype(float)
-    table.columns.names = [None, None]
-    return table
+    return pd.DataFrame(parts).fillna(0).astype(float)

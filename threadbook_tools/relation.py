@@ -9,12 +9,14 @@ import pandas as pd
 def correlation(x: pd.Series, y: pd.Series, level: float = 0.95) -> pd.Series:
     """Pearson's r with its interval (Fisher's z) and p, Spearman's rho, `n` pairs, and a `caveat`.
 
+    Two Series are paired by their labels; a row that only one of them has is left out.
     The caveat says in words: few pairs; r and rho differ, so the relation is bent or hangs on outliers; r changes sign
     or by more than 0.2 when the one pair that weighs most is left out; both columns trend with their order, and their
     changes go together far less. It never says that one is the cause of the other: no correlation can.
     """
     from scipy import stats
 
+    x, y = _aligned(x, y)
     pairs = pd.DataFrame({"x": np.asarray(x, dtype=float), "y": np.asarray(y, dtype=float)}).dropna()
     n = len(pairs)
     if n < 4:
@@ -29,6 +31,16 @@ def correlation(x: pd.Series, y: pd.Series, level: float = 0.95) -> pd.Series:
     caveats = _caveats(pairs, float(r), rho)
     found = {"r": r, "r low": low, "r high": high, "p": p, "rho": rho, "n": n, "caveat": "; ".join(caveats)}
     return pd.Series(found, dtype=object)
+
+
+def _aligned(x: pd.Series, y: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Both with the rows that both have, by their labels as everywhere in pandas; arrays go by their order."""
+    if not (isinstance(x, pd.Series) and isinstance(y, pd.Series)) or x.index.equals(y.index):
+        return x, y
+    if not (x.index.is_unique and y.index.is_unique):
+        raise ValueError("the columns have different labels, some of them twice: take both from one table")
+    first, second = x.align(y, join="inner")
+    return first, second
 
 
 def _caveats(pairs: pd.DataFrame, r: float, rho: float) -> list[str]:

@@ -225,3 +225,41 @@ def test_two_means_are_tested_as_scipy_does() -> None:
 def test_the_size_of_a_test_is_that_of_statsmodels() -> None:
     size = NormalIndPower().solve_power(proportion_effectsize(0.12, 0.10), alpha=0.05, power=0.8)
     assert tools.sample_size_rates(0.10, 0.12) == int(np.ceil(size))
+
+
+def test_two_series_are_paired_by_their_labels() -> None:
+    x = pd.Series(range(10), dtype=float)
+    assert tools.correlation(x, x.sort_values(ascending=False))["r"] == pytest.approx(1)
+    assert tools.correlation(x, x.iloc[2:])["n"] == 8
+    assert tools.correlation(x.to_numpy(), x.to_numpy()[::-1])["r"] == pytest.approx(-1)
+    with pytest.raises(ValueError, match="different labels"):
+        tools.correlation(pd.concat([x, x]), pd.concat([x, x.iloc[::-1]]))
+
+
+def test_of_costs_the_largest_comes_first() -> None:
+    costs = pd.DataFrame({"kind": list("abc"), "amount": [-5, -100, -20]})
+    table = tools.contribution(costs, "amount", "kind", top=1)
+    assert table["amount"].to_dict() == {"b": -100, "(rest)": -25}
+    assert table["share %"].to_dict() == {"b": 80, "(rest)": 20}
+
+
+def test_a_loss_that_shrinks_has_no_growth_in_percent() -> None:
+    frame = pd.DataFrame({"shop": list("aabb"), "year": [1, 2, 1, 2], "profit": [-100, -50, 40, 50]})
+    table = tools.decompose_change(frame, "profit", "shop", "year", 1, 2)
+    assert table["change"].to_dict() == {"a": 50, "b": 10, "(total)": 60}
+    assert table["growth %"].isna().to_dict() == {"a": True, "b": False, "(total)": True}
+
+
+def test_periods_are_found_as_they_compare_and_two_are_needed() -> None:
+    months = pd.PeriodIndex(["2024-01", "2024-02"] * 2, freq="M")
+    frame = pd.DataFrame({"shop": list("aabb"), "month": months, "sales": [1, 2, 3, 5]})
+    table = tools.decompose_change(frame, "sales", "shop", "month", "2024-01", "2024-02")
+    assert table["change"].to_dict() == {"b": 2, "a": 1, "(total)": 3}
+    with pytest.raises(ValueError, match="two periods are needed"):
+        tools.decompose_change(frame, "sales", "shop", "month", "2024-01", pd.Period("2024-01"))
+
+
+def test_a_group_without_a_rate_is_no_part_of_one() -> None:
+    frame = pd.DataFrame({"shop": list("aabb"), "year": [1, 2, 1, 2], "hits": [1, 2, 3, 3], "visits": [10, 10, 0, 10]})
+    with pytest.raises(ValueError, match="leave it out first"):
+        tools.decompose_rate(frame, "hits", "visits", "shop", "year", 1, 2)
