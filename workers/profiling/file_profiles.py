@@ -164,6 +164,8 @@ class _Note(_Said):
         "broken_bytes",
         "duplicates",
         "first_rows",
+        "hidden_columns",
+        "hidden_rows",
         "hidden_sheet",
         "large_json",
         "maybe_thousands",

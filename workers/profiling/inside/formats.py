@@ -6,7 +6,7 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from . import databases, documents, kinds, packed, spreadsheets, statistics_files
@@ -426,7 +426,29 @@ def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
             notes.append(_note("no_value", sheet=shown, count=len(empty), names=places))
         if remarks:
             notes.append(_note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
+        notes += _hidden_parts(sheet, shown, {cell.row for cell in cells})
     return notes
+
+
+def _hidden_parts(sheet: Any, shown: str, filled: Set[int]) -> Iterator[dict[str, Any]]:
+    """Rows with values that are hidden, by a filter perhaps, and hidden columns: pandas loads them all the same."""
+    rows = sum(dimension.hidden and row in filled for row, dimension in sheet.row_dimensions.items())
+    if rows:
+        yield _note("hidden_rows", sheet=shown, count=rows)
+    letters = [
+        _columns_named(dimension.min or 0, min(dimension.max or 0, sheet.max_column))
+        for dimension in sheet.column_dimensions.values()
+        if dimension.hidden and (dimension.min or 0) <= sheet.max_column
+    ]
+    if letters:
+        yield _note("hidden_columns", sheet=shown, names=cut(", ".join(letters), 120))
+
+
+def _columns_named(first: int, last: int) -> str:
+    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - as above
+
+    names = [get_column_letter(max(place, 1)) for place in (first, last)]
+    return names[0] if last <= first else f"{names[0]}:{names[1]}"
 
 
 _MOST_BOOK_NOTES = 18

@@ -194,6 +194,22 @@ def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder:
     assert "formulas without a stored value were not checked" in large.note
 
 
+def test_hidden_rows_and_columns_of_a_sheet_are_a_note(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["region", "amount", "cost", "margin"], ["North", 1, 2, 3], ["South", 4, 5, 6], ["East", 7, 8, 9]):
+        sheet.append(row)
+    for row in (3, 4, 40):  # nothing stands in the last one
+        sheet.row_dimensions[row].hidden = True
+    sheet.column_dimensions.group("C", "D", hidden=True)
+    sheet.column_dimensions.group("X", "Z", hidden=True)
+    book.save(folder / "book.xlsx")
+    (abstract,), _ = describe("book.xlsx")
+    assert "hides 2 rows with values, perhaps by a filter" in abstract.note
+    assert "hides columns (C:D)" in abstract.note
+    assert abstract.tables[0].rows == 3
+
+
 @pytest.mark.parametrize("name", ["ledger.ods", "ledger.xls"])
 def test_what_is_not_looked_for_in_a_spreadsheet_is_said(describe: Describe, folder: Path, name: str) -> None:
     (folder / name).write_bytes((Path(__file__).parent / "files" / name).read_bytes())
