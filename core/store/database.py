@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import DisconnectionError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from core.errors import OursToFix, outline
@@ -38,6 +38,10 @@ allows."""
 POOL_TIMEOUT_S = 15.0
 PATIENT_S = 600.0
 """The same for migrations, and for commands that only read, but may read much."""
+_DEMOTED = (psycopg.errors.ReadOnlySqlTransaction,)
+"""The server takes no writes any more: another one does since a failover. A new connection may lead there."""
+_PASSING = (*_DEMOTED, psycopg.errors.IdleInTransactionSessionTimeout)
+"""Errors that psycopg counts as internal ones, though the same transaction may work in a moment."""
 _MIGRATION_LOCK = 7_405_112_236
 """Any fixed number: the name of our advisory lock in Postgres."""
 
@@ -180,6 +184,10 @@ def _reachable() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise StoreUnreachable(outline(error)) from error
+    except InternalError as error:
+        if not isinstance(error.orig, _PASSING):
+            raise
+        raise StoreUnreachable(outline(error)) from error
 
 
 class _Postgres(psycopg.Connection[Any]):
@@ -238,6 +246,7 @@ def _postgres(url: URL, *, patient: bool) -> Engine:
     event.listen(engine, "do_connect", connect)
     event.listen(engine, "checkin", _note_use)
     event.listen(engine, "checkout", _ping_if_rested)
+    event.listen(engine, "handle_error", _leave_if_demoted)
     return engine
 
 
@@ -274,6 +283,12 @@ def _ping_if_rested(connection: Any, record: Any, _proxy: object) -> None:
         connection.rollback()
     except Exception as error:
         raise DisconnectionError from error  # the pool opens another connection
+
+
+def _leave_if_demoted(context: ExceptionContext) -> None:
+    """Give up all connections to a server that takes no writes any more."""
+    if isinstance(context.original_exception, _DEMOTED):
+        context.is_disconnect = True
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import text
+from sqlalchemy.exc import InternalError, ProgrammingError, SQLAlchemyError
 from turn_kit import ASKED, write_turn
 
 from core.errors import OursToFix
@@ -69,3 +71,44 @@ def test_a_thread_that_waits_too_long_to_write_counts_the_database_as_away(
         pytest.raises(StoreUnreachable),
     ):
         second.enter_context(opened.writing())
+
+
+@pytest.mark.integration
+def test_a_server_that_takes_no_writes_any_more_is_away_and_its_connections_are_left(postgres_url: str) -> None:
+    with closing(Database(postgres_url)) as opened:
+        with opened.writing() as connection:
+            before = connection.execute(text("SELECT pg_backend_pid()")).scalar()
+            connection.execute(text("SET default_transaction_read_only = on"))
+        with pytest.raises(StoreUnreachable), opened.writing() as connection:
+            connection.execute(text("CREATE TABLE anything (id int)"))
+        with opened.writing() as connection:
+            assert connection.execute(text("SELECT pg_backend_pid()")).scalar() != before
+            connection.execute(text("CREATE TABLE anything (id int)"))
+
+
+@pytest.mark.integration
+def test_a_transaction_that_was_idle_for_too_long_counts_the_database_as_away(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "IDLE_IN_TRANSACTION_S", 0.1)
+
+    def work(opened: Database, pause_s: float) -> None:
+        with opened.writing() as connection:
+            connection.execute(text("SELECT 1"))
+            time.sleep(pause_s)
+            connection.execute(text("SELECT 1"))
+
+    with closing(Database(postgres_url)) as opened:
+        with pytest.raises(StoreUnreachable):
+            work(opened, 0.5)
+        work(opened, 0.0)
+
+
+@pytest.mark.integration
+def test_a_transaction_that_failed_by_our_own_fault_does_not_count_as_away(postgres_url: str) -> None:
+    with closing(Database(postgres_url)) as opened, ExitStack() as stack:
+        connection = stack.enter_context(opened.writing())
+        with pytest.raises(ProgrammingError):
+            connection.execute(text("SELECT nothing"))
+        with pytest.raises(InternalError):
+            connection.execute(text("SELECT 1"))
