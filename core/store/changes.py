@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select, update
 
 from core.commands import DESCRIBE, NOTE, commands, is_command
 from core.store import tables as t
@@ -185,22 +185,36 @@ def _touched(row: Row[Any]) -> Touched:
 def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Collection[str]) -> None:
     quotes = sorted(_quotes(texts), key=len, reverse=True)
     turns = select(t.turns.c.id).where(t.turns.c.thread_id == thread_id)
-    for step in db.execute(select(t.steps.c.id, t.steps.c.body).where(t.steps.c.turn_id.in_(turns))).all():
-        body = {**step.body, "text": ""} if step.body.get("ts") in deleted and "text" in step.body else step.body
-        if (clean := _without(body, quotes)) != step.body:
-            db.execute(update(t.steps).where(t.steps.c.id == step.id).values(body=clean))
-    for sent in db.execute(select(t.outbox).where(t.outbox.c.thread_id == thread_id)).all():
-        clean = {"payload": _without(sent.payload, quotes), "response": _without(sent.response, quotes)}
-        if clean != {"payload": sent.payload, "response": sent.response}:
-            db.execute(update(t.outbox).where(t.outbox.c.key == sent.key).values(**clean))
-    for report in db.execute(select(t.reports).where(t.reports.c.turn_id.in_(turns))).all():
-        before = {name: getattr(report, name) for name in _QUOTING}
-        if (clean := {name: _without(value, quotes) for name, value in before.items()}) != before:
-            db.execute(update(t.reports).where(t.reports.c.turn_id == report.turn_id).values(**clean))
-    ordered = select(t.schedules.c.id, t.schedules.c.said).where(t.schedules.c.thread_id == thread_id)
-    for schedule in db.execute(ordered).all():
-        if (said := _without(schedule.said, quotes)) != schedule.said:
-            db.execute(update(t.schedules).where(t.schedules.c.id == schedule.id).values(said=said))
+
+    def clean(value: Any) -> Any:
+        return _without(value, quotes)
+
+    def clean_body(body: Any) -> Any:
+        return _without({**body, "text": ""} if body.get("ts") in deleted and "text" in body else body, quotes)
+
+    _rewrite(db, t.steps, ("body",), t.steps.c.turn_id.in_(turns), clean_body)
+    _rewrite(db, t.outbox, ("payload", "response"), t.outbox.c.thread_id == thread_id, clean)
+    _rewrite(db, t.reports, _QUOTING, t.reports.c.turn_id.in_(turns), clean)
+    _rewrite(db, t.schedules, ("said",), t.schedules.c.thread_id == thread_id, clean)
+
+
+def _rewrite(
+    db: Connection, table: Table, names: Sequence[str], mine: ColumnElement[bool], clean: Callable[[Any], Any]
+) -> None:
+    """Put into these columns what `clean` makes of them. A row that changes is read again once it is locked: on
+    Postgres, a worker or the deletion of another message may have written it meanwhile."""
+    (key,) = table.primary_key
+    query = select(key, *(table.c[name] for name in names))
+
+    def changes(row: Row[Any]) -> dict[str, Any]:
+        before: dict[str, Any] = dict(zip(names, row[1:], strict=True))
+        return {name: new for name, value in before.items() if (new := clean(value)) != value}
+
+    for row in db.execute(query.where(mine)).all():
+        if changes(row):
+            now_there = db.execute(query.where(key == row[0]).with_for_update()).first()
+            if now_there is not None and (values := changes(now_there)):
+                db.execute(update(table).where(key == row[0]).values(values))
 
 
 def _forget_description(db: Connection, thread_id: str, texts: Iterable[str]) -> None:

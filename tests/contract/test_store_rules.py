@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +18,7 @@ from core.errors import LeaseLost, outline
 from core.rows import ExportedBytes, ExportedRow, OutboxRow, Sent
 from core.schedules import ScheduleOrder
 from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
-from core.store import Recorded, Spent, Store
+from core.store import Recorded, Spent, Store, changes
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
 
 THREAD = "T1:C1:100.000001"
@@ -116,6 +116,57 @@ def waits_for_a_row(store: Store) -> bool:
         return True
     with store._database.reading() as db:
         return bool(db.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar())
+
+
+@pytest.mark.integration
+def test_what_a_worker_writes_while_a_message_is_deleted_is_not_undone(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = Store(postgres_url), Store(postgres_url)
+    store.migrate()
+    store.record_message(message(), "Ana")
+    lease = lease_of(store)
+    store.outbox_begin(lease, "card", "files.completeUploadExternal", {"title": "what sold best?"})
+    meanwhile(monkeypatch, lambda: other.outbox_done(lease, "card", "", {"file_ids": ["F1"]}))
+    store.delete_message("T1", "C1", "100.000001")
+    row = store.outbox_get("card")
+    assert row is not None
+    assert (row.status, row.payload, row.response) == ("sent", {}, {"file_ids": ["F1"]})
+    store.close()
+    other.close()
+
+
+@pytest.mark.integration
+def test_the_words_of_two_messages_that_are_deleted_at_the_same_moment_are_both_gone(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = Store(postgres_url), Store(postgres_url)
+    store.migrate()
+    store.record_message(message(), "Ana")
+    store.record_message(message("100.000002", text="leave out Ben Miller"), "Ana")
+    lease = lease_of(store)
+    quoting = {"text": "what sold best? leave out Ben Miller"}
+    store.outbox_begin(lease, "card", "chat.postMessage", quoting)
+    meanwhile(monkeypatch, lambda: other.delete_message("T1", "C1", "100.000002"))
+    store.delete_message("T1", "C1", "100.000001")
+    row = store.outbox_get("card")
+    assert row is not None
+    assert row.payload == {"text": "[…] […]"}
+    store.close()
+    other.close()
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do this when the deletion of a message has read the first text that may quote it."""
+    cleans = changes._without
+    acts = [act]
+
+    def clean(value: object, quotes: Collection[str]) -> object:
+        while acts:
+            acts.pop()()
+        return cleans(value, quotes)
+
+    monkeypatch.setattr(changes, "_without", clean)
 
 
 def test_a_message_is_kept_whole(store: Store) -> None:
