@@ -25,14 +25,17 @@ def purge_thread(
     state: str = "",
     *,
     older_than: datetime | None = None,
+    by: str = "",
 ) -> int | None:
     """Delete a thread; returns the number of rows. Raises StoreUnreachable, BlobsUnreachable, redis.RedisError.
 
     A worker that works on it loses its lease. The contents of the file store follow with `delete_contents`. `state` is
     the hash of the thread's last state, which its tombstone keeps. With `older_than` a thread in which something
     happened since stays as it is, and None is returned: it may be long ago that it was found.
+
+    The audit says that `by` did it, also if this raises once the rows are gone: no later purge finds the thread then.
     """
-    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state, older_than=older_than)
+    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state, older_than=older_than, by=by)
     if rows is None:
         return None
     delete_packs(blobs, thread_id)

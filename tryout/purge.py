@@ -75,11 +75,9 @@ def run(
                 spool.purge(thread_id=thread_id)
             for thread_id in found:
                 state = last_state(store.timed_steps(thread_id))
-                rows = purge_thread(store, blobs, redis, thread_id, state, older_than=since)
+                rows = purge_thread(store, blobs, redis, thread_id, state, older_than=since, by=operator(settings))
                 if rows is None:
                     print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
-                    continue
-                store.audit(operator(settings), "purge", thread_id, "done", details={"rows": rows})
             delete_contents(store, blobs)
         except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:
             print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)

@@ -41,17 +41,7 @@ class Audit(Part):
         """Add a line. With a `key` it is added only once, also when this is called again. `outcome` is "done" or
         "refused"."""
         with self._writing() as db:
-            self._insert_once(
-                db,
-                t.audit,
-                key=key,
-                at=now(),
-                actor=storable(actor)[:200],
-                action=action,
-                resource=storable(resource)[:300],
-                outcome=outcome,
-                details=storable(dict(details or {})),
-            )
+            self._insert_once(db, t.audit, key=key, **line_values(actor, action, resource, outcome, details or {}))
 
     def audit_lines(self, *, since: datetime | None = None, resource: str = "", actor: str = "") -> list[AuditLine]:
         """The lines that fit everything that is given, oldest first."""
@@ -65,3 +55,17 @@ class Audit(Part):
             query = query.where(c.actor == actor)
         with self._reading() as db:
             return [AuditLine(*row) for row in db.execute(query)]
+
+
+def line_values(
+    actor: str, action: str, resource: str, outcome: str, details: Mapping[str, int | str]
+) -> dict[str, object]:
+    """The columns of a line that is written now, without its key."""
+    return {
+        "at": now(),
+        "actor": storable(actor)[:200],
+        "action": action,
+        "resource": storable(resource)[:300],
+        "outcome": outcome,
+        "details": storable(dict(details)),
+    }

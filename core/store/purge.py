@@ -14,6 +14,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select, update
 
 from core.store import tables as t
+from core.store.audit import line_values
 from core.store.lineage import inheritors_of
 from core.store.nodes import forget_exported
 from core.store.part import Part, contents_in, now, writes
@@ -80,8 +81,10 @@ class Purges(Part):
         state: str = "",
         *,
         older_than: datetime | None = None,
+        by: str = "",
     ) -> int | None:
-        """Delete what the tables hold of a thread; returns the number of rows.
+        """Delete what the tables hold of a thread; returns the number of rows. The audit says in the same transaction
+        who did it (`by`), if that is given.
 
         `more_contents` are contents that only its exported session names. The thread's id and its fencing token stay:
         a worker that still works on it can write nothing any more. A tombstone keeps the hash of its last `state`.
@@ -105,6 +108,8 @@ class Purges(Part):
             for sha256 in sorted({*named, *more_contents}):
                 self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
             db.execute(t.purge_orders.insert().values(thread_id=thread_id, created_at=now()))
+            if by:
+                db.execute(t.audit.insert().values(line_values(by, "purge", thread_id, "done", {"rows": deleted})))
         return deleted
 
     @writes

@@ -101,10 +101,7 @@ def keep_retention(settings: Settings, store: Store, blobs: Blobs, redis: Redis)
         older_than = datetime.now(UTC) - timedelta(days=settings.retention.days)
         for thread_id in store.purgeable(older_than=older_than):
             state = last_state(store.timed_steps(thread_id))
-            rows = purge_thread(store, blobs, redis, thread_id, state, older_than=older_than)
-            if rows is None:  # somebody came back to it since it was found
-                continue
-            store.audit("retention", "purge", thread_id, "done", details={"rows": rows})
-            purged += 1
+            rows = purge_thread(store, blobs, redis, thread_id, state, older_than=older_than, by="retention")
+            purged += rows is not None  # else somebody came back to it since it was found
     delete_contents(store, blobs)
     return purged

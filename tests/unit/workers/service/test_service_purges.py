@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from planted import places
@@ -75,6 +75,10 @@ def another(world: World) -> ThreadKey:
     key = world.say("count", files={"same.csv": b"a\n1\n"})
     world.settle(key)
     return key
+
+
+def away() -> NoReturn:
+    raise BlobsUnreachable("away")
 
 
 def purge(world: World, key: ThreadKey) -> None:
@@ -226,10 +230,7 @@ def test_a_purge_whose_file_store_goes_away_half_way_leaves_nothing_of_the_sessi
     packs = Blobs(world.settings.files).thread_folder(key.id)
     assert packs.names() != []
 
-    def away(folder: Objects, names: Collection[str]) -> None:
-        raise BlobsUnreachable("away")
-
-    monkeypatch.setattr(Objects, "remove", away)
+    monkeypatch.setattr(Objects, "remove", lambda *_: away())
     with pytest.raises(BlobsUnreachable):
         purge(world, key)
     assert orders(world) == 0
@@ -277,6 +278,22 @@ def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folde
     assert found(world, folder, SENTENCE) == []
     assert world.statuses(new) == ["done"]
     assert [(line.actor, line.resource) for line in world.store.audit_lines()] == [("retention", old.id)]
+
+
+def test_retention_whose_file_store_goes_away_half_way_says_in_the_audit_what_it_deleted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = planted(world)
+    _age(world, key, days=40)
+    settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
+    monkeypatch.setattr(Objects, "remove", lambda *_: away())
+    with pytest.raises(BlobsUnreachable):
+        keep_retention(settings, world.store, Blobs(settings.files), world._redis)
+    assert world.statuses(key) == []
+    assert world.store.purgeable(older_than=datetime.now(UTC)) == [], "no later purge would find it"
+    assert [(line.actor, line.action, line.resource) for line in world.store.audit_lines()] == [
+        ("retention", "purge", key.id)
+    ]
 
 
 @pytest.mark.parametrize("is_fork", [False, True])
