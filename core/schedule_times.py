@@ -20,9 +20,12 @@ from core.schedules import ScheduleOrder
 from core.team_settings import ScheduleSettings
 from core.values import Language
 
-_MOST_STEPS = 10
+_GAPS = 10
+"""The number of pauses between runs that are looked at for the shortest one."""
 _MOST_TIMES = 2_000
-"""The number of due times that are searched for one that is not on a day off."""
+"""The number of due times that are searched for one that is not over, and not on a day off."""
+_CLOCK_CHANGE = timedelta(hours=2)
+"""No clock is set forward by more: a time before `after` on the clock may come behind it."""
 _FAR = timedelta(days=12 * 366)
 """A time comes within so long: the 29th of February does."""
 
@@ -53,12 +56,12 @@ def next_time(
     if not croniter.is_valid(cron):
         raise BadTimes("schedule_bad_times")
     place = zone_of(zone)
-    local = after.astimezone(place).replace(tzinfo=None)
+    local = after.astimezone(place).replace(tzinfo=None) - _CLOCK_CHANGE
     off = rest or DaysOff()
     if on_days_off == "next" and off:  # a time before `after` may have been moved behind it
         local = datetime.combine(off.rest_before(local.date()), datetime.min.time()) - timedelta(minutes=1)
     best: datetime | None = None
-    for found in _times(cron, local, _MOST_TIMES if on_days_off else _MOST_STEPS):
+    for found in _times(cron, local):
         moved = found
         if on_days_off and off.is_off(found.date()):
             if on_days_off == "skip":
@@ -79,9 +82,25 @@ def following_time(settings: ScheduleSettings, order: ScheduleOrder, after: date
     return next_time(order.cron, order.zone, after, order.on_days_off, days_off(settings))
 
 
-def _times(cron: str, local: datetime, most: int) -> Iterator[datetime]:
+def newest_time(settings: ScheduleSettings, order: ScheduleOrder, first: datetime, until: datetime) -> datetime:
+    """The last time of a schedule up to `until`; `first` is a time of it that has come. Raises BadTimes.
+
+    It is looked for shortly before `until`, then in ever longer spans: years may have passed since `first`.
+    """
+    found, back = first, timedelta(hours=1)
+    while until - back > first:
+        if (later := following_time(settings, order, until - back)) <= until:
+            found = later
+            break
+        back *= 2
+    while (later := following_time(settings, order, found)) <= until:
+        found = later
+    return found
+
+
+def _times(cron: str, local: datetime) -> Iterator[datetime]:
     times = croniter(cron, local)
-    for _ in range(most):
+    for _ in range(_MOST_TIMES):
         try:
             found: datetime = times.get_next(datetime)
         except (ValueError, KeyError):  # CroniterBadDateError: the 30th of February
@@ -94,7 +113,7 @@ def _times(cron: str, local: datetime, most: int) -> Iterator[datetime]:
 def least_gap(cron: str, zone: str, after: datetime) -> timedelta:
     """The shortest time between two of the next runs. Raises BadTimes."""
     times = [after]
-    for _ in range(_MOST_STEPS):
+    for _ in range(_GAPS):
         times.append(next_time(cron, zone, times[-1]))
     return min(later - earlier for earlier, later in pairwise(times[1:]))
 

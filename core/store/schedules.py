@@ -117,10 +117,11 @@ class Schedules(Part):
             return [_schedule(row) for row in db.execute(query.limit(100))]
 
     @writes
-    def begin_run(self, schedule_id: str, due_at: datetime, next_at: datetime) -> bool:
-        """Make the run of this due time and move the schedule on; False when somebody else did."""
+    def begin_run(self, schedule_id: str, seen: datetime, next_at: datetime, due_at: datetime) -> bool:
+        """Make the run of this due time and move the schedule on from the time that was `seen`; False when somebody
+        else did."""
         c = t.schedules.c
-        query = update(t.schedules).where(c.id == schedule_id, t.ACTIVE, c.next_at == due_at).values(next_at=next_at)
+        query = update(t.schedules).where(c.id == schedule_id, t.ACTIVE, c.next_at == seen).values(next_at=next_at)
         with self._writing() as db:
             if db.execute(query).rowcount != 1:
                 return False

@@ -22,7 +22,7 @@ from core.installations.tokens import NotInstalled
 from core.installations.workspaces import opened_workspaces
 from core.phrases import say
 from core.queue import connect_redis
-from core.schedule_times import BadTimes, following_time, moment, zone_of
+from core.schedule_times import BadTimes, following_time, moment, newest_time, zone_of
 from core.schedules import RunOutcome
 from core.settings import Settings
 from core.slack import blocks as kit
@@ -72,18 +72,19 @@ class Drifted(Exception):
 def begin_due(store: Store, at: datetime, settings: Settings) -> int:
     """Make the runs of all schedules whose time has come; returns their number.
 
-    Times that were missed meanwhile are one run: the next time is the first one behind `at`. Any number of janitors
-    may do this at once, and each may die anywhere.
+    Times that were missed meanwhile are one run, that of the last one; the next time is the first one behind `at`. Any
+    number of janitors may do this at once, and each may die anywhere.
     """
     begun = 0
     for schedule in store.due_schedules(at):
         own = settings.for_workspace(ThreadKey.parse(schedule.thread_id).team)
         try:
+            due_at = newest_time(own.schedules, schedule.order, schedule.next_at, at)
             following = following_time(own.schedules, schedule.order, at)
         except BadTimes as error:
             store.set_schedule_state(schedule.id, "stopped", error.key)
             continue
-        begun += store.begin_run(schedule.id, schedule.next_at, following)
+        begun += store.begin_run(schedule.id, schedule.next_at, following, due_at)
     return begun
 
 

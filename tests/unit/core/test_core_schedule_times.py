@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.schedule_times import BadTimes, least_gap, moment, next_time
+from core.schedule_times import BadTimes, least_gap, moment, newest_time, next_time
+from core.schedules import ScheduleOrder
+from core.team_settings import ScheduleSettings
 from workers.schedules.drift import fits, pattern_of
 
 
@@ -34,6 +36,27 @@ def test_a_time_that_is_skipped_comes_later_and_one_that_comes_twice_counts_once
         "2026-10-25T00:30:00+00:00",
         "2026-10-26T01:30:00+00:00",
     ]
+
+
+def test_a_time_is_found_from_within_a_change_of_the_clock_too() -> None:
+    assert following("*/5 * * * *", "Europe/Berlin", "2026-10-25T01:00:30+00:00", 1) == ["2026-10-25T02:00:00+00:00"]
+    assert following("30 2 * * *", "Europe/Berlin", "2026-03-29T01:10:00+00:00", 1) == ["2026-03-29T01:30:00+00:00"]
+
+
+@pytest.mark.parametrize(
+    ("until", "newest"),
+    [
+        ("2026-11-02T09:00:00+00:00", "2026-11-02T09:00:00+00:00"),
+        ("2026-11-09T08:59:00+00:00", "2026-11-02T09:00:00+00:00"),
+        ("2026-11-17T10:00:00+00:00", "2026-11-16T09:00:00+00:00"),
+        ("2029-11-05T09:20:00+00:00", "2029-11-05T09:00:00+00:00"),
+    ],
+)
+def test_the_newest_time_that_has_come_is_found_however_long_ago_the_first_one_was(until: str, newest: str) -> None:
+    order = ScheduleOrder(cron="0 9 * * 1", zone="UTC", language="en")
+    first = datetime(2026, 11, 2, 9, tzinfo=UTC)
+    found = newest_time(ScheduleSettings(), order, first, datetime.fromisoformat(until))
+    assert found.isoformat() == newest
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_two_janitors_make_one_run_and_missed_times_are_one(world: World) -> Non
     late = found.next_at + timedelta(days=15)
     other = Store(world.settings.database_url)
     assert begin_due(world.store, late, world.settings) + begin_due(other, late, world.settings) == 1
-    assert other.begin_run(found.id, found.next_at, late) is False, "this one read before the first one wrote"
+    assert other.begin_run(found.id, found.next_at, late, late) is False, "this one read before the first one wrote"
     other.close()
     following = schedule(world, key).next_at
     assert timedelta(0) < following - late <= timedelta(days=7)
@@ -261,6 +261,16 @@ def test_a_run_that_is_too_late_is_left_out_and_the_next_one_is_named(world: Wor
     work(world, at + timedelta(hours=13))
     assert "did not run" in said(world, key)
     assert schedule(world, key).state == "active"
+
+
+def test_after_missed_times_the_last_one_counts_and_its_run_is_made(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = schedule(world, key).next_at + timedelta(days=14, hours=1)
+    assert begin_due(world.store, at, world.settings) == 1
+    work(world, at)
+    assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
+    assert schedule(world, key).next_at == at + timedelta(days=7, hours=-1)
 
 
 @pytest.mark.parametrize(
