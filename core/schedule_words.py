@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from core.schedule_clock import has_unread_clock, read_clock, without_dots
 from core.schedule_narrowing import WEEKS, are_narrowed, names_a_part_of_a_month, names_a_part_of_a_week, repeat
 from core.schedule_thresholds import Threshold, read_threshold
 from core.values import Value
@@ -53,14 +54,6 @@ _AGAIN = re.compile(
     r"|\b(?:relanc\w+|réexécut\w+|recalcul\w+)\b|\bexécut\w+\b[^.?!\n]{0,30}\bà nouveau\b"
     r"|(?:もう一度|再度?|また)\s*(?:実行|計算|作成)"
 )
-_TIME = re.compile(
-    r"(?:\bat\s+)?\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|(?:\bat\s+)?\b(\d{1,2}):(\d{2})\b|\bat\s+(\d{1,2})\b"
-)
-_TIME_UHR = re.compile(
-    r"\b(\d{1,2})(?::(\d{2}))?\s*(?:uhr|h)\b\s*(\d{2})?\b|\b(\d{1,2})h(\d{2})\b|\b(?:a las|à) (\d{1,2})\b"
-)
-_TIME_JA = re.compile(r"(午前|午後)?\s*(\d{1,2})\s*時\s*(半|\d{1,2})?")
-_TIME_ZH = re.compile(r"(上午|早上|下午|晚上|中午)?\s*(\d{1,2})\s*(?:点|时|:|：)\s*(半|\d{1,2})?")
 _ZONE = re.compile(r"\b((?:[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?)|UTC)\b")
 _WEEKLY = re.compile(rf"\bevery\s+((?:(?:{_NAMES})s?)(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)(?:{_NAMES})s?)*)\b")
 _WEEKLY_WORDS = re.compile(
@@ -115,7 +108,7 @@ def read_schedule(text: str) -> ScheduleWords | None:
     plain = " ".join(text.split())
     if plain.endswith(("?", "？")):
         return None
-    said = plain.casefold()
+    said = without_dots(plain.casefold())
     if not _AGAIN.search(said):
         return None
     limited = read_threshold(_without_days_off(said))
@@ -146,12 +139,14 @@ def _cron(said: str) -> str | None:
         if step not in _STEPS or are_narrowed(said) or names_a_part_of_a_week(said):
             return ""
         return f"0 */{step} * * *" if step > 1 else "0 * * * *"
-    if (time := _time(said)) is None:
+    if (time := read_clock(said)) is None:
         return None
     minute, hour = time
     if (days := _days(said)) is None:
         return "" if repeat(said) else None
-    return "" if not days or are_narrowed(_RANGE.sub(" ", said)) else f"{minute} {hour} {days}"
+    if not days or are_narrowed(_RANGE.sub(" ", said)) or has_unread_clock(said):
+        return ""
+    return f"{minute} {hour} {days}"
 
 
 def _days(said: str) -> str | None:
@@ -191,32 +186,3 @@ def _days(said: str) -> str | None:
 
 def _of_month(day: str) -> str | None:
     return f"{int(day)} * *" if 1 <= int(day) <= 31 else None
-
-
-def _time(said: str) -> tuple[int, int] | None:
-    """Minute and hour."""
-    if re.search(r"\b(?:at )?noon\b", said):
-        return 0, 12
-    if found := _TIME.search(said):
-        hour = int(found[1] or found[4] or found[6])
-        minute = int(found[2] or found[5] or 0)
-        if found[3]:
-            if not 1 <= hour <= 12:
-                return None
-            hour = hour % 12 + (12 if found[3] == "pm" else 0)
-        return (minute, hour) if hour < 24 and minute < 60 else None
-    if found := _TIME_UHR.search(said):
-        hour, minute = int(found[1] or found[4] or found[6]), int(found[2] or found[3] or found[5] or 0)
-        return (minute, hour) if hour < 24 and minute < 60 else None
-    if found := _TIME_JA.search(said):
-        hour, minute = int(found[2]), 30 if found[3] == "半" else int(found[3] or 0)
-        if found[1] == "午後" and hour < 12:
-            hour += 12
-        return (minute, hour) if hour < 24 and minute < 60 else None
-    if found := _TIME_ZH.search(said):
-        hour = int(found[2])
-        minute = 30 if found[3] == "半" else int(found[3] or 0)
-        if found[1] in ("下午", "晚上") and hour < 12:
-            hour += 12
-        return (minute, hour) if hour < 24 and minute < 60 else None
-    return None
