@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from core.rows import TurnRow
 from core.steps import Step, dump_step
 from core.store import tables as t
+from core.store.files import file_values
 from core.store.part import Part, contents_in, now, storable, writes
 from core.values import Lease, StoredFile, ThreadKey
 
@@ -32,7 +33,7 @@ class Lineage(Part):
     ) -> bool:
         """Give a new thread these turns and inputs of the lease's thread; False when it has them already.
 
-        The steps keep their times. The contents that they name are needed by the new thread from now on.
+        Steps and inputs keep their times. The contents that they name are needed by the new thread from now on.
         """
         with self._writing(lease) as db:
             place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
@@ -48,8 +49,7 @@ class Lineage(Part):
                 needed |= _add_steps(db, turn_id, turn.steps)
             self._refer(db, key.id, needed | {file.sha256 for file in files})
             for file in files:
-                values = storable(file.model_dump(mode="json"))
-                self._insert_once(db, t.thread_files, thread_id=key.id, created_at=now(), **values)
+                self._insert_once(db, t.thread_files, **file_values(db, key.id, file, lease.thread_id))
             return True
 
     @writes

@@ -8,9 +8,10 @@ due ──> ended ──> told
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,6 +21,8 @@ from core.schedules import Figure, RunOutcome, ScheduleOrder, State
 from core.store import tables as t
 from core.store.part import Part, now, storable, writes
 from core.values import Lease, StoredFile
+
+_FILES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +195,18 @@ class Schedules(Part):
 
     # --- new data
 
-    def channel_files(self, team: str, channel: str, limit: int = 500) -> list[StoredFile]:
-        """The files that people gave in threads of a channel, the newest first."""
+    def channel_files(self, team: str, channel: str) -> Iterator[StoredFile]:
+        """The files that people gave in threads of a channel, the newest first; read in parts as they are asked for."""
         f = t.thread_files.c
         query = select(f.name, f.mimetype, f.size, f.sha256).join(t.threads, t.threads.c.id == f.thread_id)
-        query = query.where(t.threads.c.team == team, t.threads.c.channel == channel).order_by(f.id.desc())
-        with self._reading() as db:
-            return [StoredFile(**dict(row._mapping)) for row in db.execute(query.limit(limit))]
+        query = query.where(t.threads.c.team == team, t.threads.c.channel == channel)
+        query = query.order_by(f.created_at.desc(), f.id.desc()).limit(_FILES_AT_ONCE)
+        for start in count(0, _FILES_AT_ONCE):
+            with self._reading() as db:
+                rows = db.execute(query.offset(start)).all()
+            yield from (StoredFile(**dict(row._mapping)) for row in rows)
+            if len(rows) < _FILES_AT_ONCE:
+                return
 
     def count_schedules(self, owner: str) -> int:
         """How many schedules a person owns that were not stopped."""

@@ -7,9 +7,10 @@ another type, if a table has no rows, or if values are far outside the earlier r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from core.steps import ColumnNote, FileAbstract, TableNote
+from core.values import StoredFile
 
 FAR = 10.0
 """A median this many times the spread of the middle half away from the old one is another quantity, or another unit."""
@@ -33,6 +34,41 @@ def fits(name: str, pattern: str) -> bool:
     """Whether a name fits a pattern: `*` stands for anything, `?` for one character, in any case."""
     parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
     return re.fullmatch("".join(parts), name, re.IGNORECASE | re.DOTALL) is not None
+
+
+def patterns_of(names: Sequence[str], pattern: str = "") -> list[str]:
+    """What a file has to be called to take the place of each of these inputs. `pattern` is what a person wrote.
+
+    Several inputs may have one pattern: it counts for the one with the highest numbers in its name, and the others wait
+    for files with their own names. An input with the name of a later one gets "": it stays as it is.
+    """
+    meant = [pattern if pattern and fits(name, pattern) else pattern_of(name) for name in names]
+
+    def is_newest(place: int) -> bool:
+        same = [other for other, each in enumerate(meant) if each == meant[place]]
+        return place == max(same, key=lambda other: ([int(each) for each in _DIGITS.findall(names[other])], other))
+
+    return [
+        "" if name in names[place + 1 :] else meant[place] if is_newest(place) else name
+        for place, name in enumerate(names)
+    ]
+
+
+def newest_of(inputs: Sequence[StoredFile], pattern: str, known: Iterable[StoredFile]) -> list[StoredFile]:
+    """For each input the first of the `known` files that may stand for it, else the input itself.
+
+    A file with the name of one input never takes the place of another one. `known` is read only as far as needed.
+    """
+    found, own = list(inputs), [file.name.casefold() for file in inputs]
+    wanted = {place: each for place, each in enumerate(patterns_of([file.name for file in inputs], pattern)) if each}
+    for file in known if wanted else ():
+        name = file.name.casefold()
+        for place in [at for at, each in wanted.items() if name == own[at] or (name not in own and fits(name, each))]:
+            found[place] = file
+            del wanted[place]
+        if not wanted:
+            break
+    return found
 
 
 def drift(before: FileAbstract, now: FileAbstract) -> list[str]:

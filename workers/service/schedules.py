@@ -38,7 +38,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules import telling
-from workers.schedules.drift import drift, fits, pattern_of
+from workers.schedules.drift import drift, newest_of
 from workers.service.context import downloader
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
@@ -301,16 +301,10 @@ class Runner:
     def _inputs(self, schedule: ScheduleRow) -> tuple[list[StoredFile], list[tuple[StoredFile, StoredFile]]]:
         """The files to be placed, under the names that the code knows, and each old file with the one in its place."""
         key = ThreadKey.parse(schedule.thread_id)
-        known = self._store.channel_files(key.team, key.channel)
-        placed, pairs = [], []
-        for file in schedule.order.inputs:
-            pattern = schedule.order.pattern or pattern_of(file.name)
-            if schedule.order.pattern and not fits(file.name, schedule.order.pattern):
-                pattern = pattern_of(file.name)
-            newest = next((each for each in known if fits(each.name, pattern)), file)
-            placed.append(newest.model_copy(update={"name": file.name}))
-            pairs.append((file, newest))
-        return placed, pairs
+        inputs = schedule.order.inputs
+        found = newest_of(inputs, schedule.order.pattern, self._store.channel_files(key.team, key.channel))
+        pairs = list(zip(inputs, found, strict=True))
+        return [new.model_copy(update={"name": old.name}) for old, new in pairs], pairs
 
     def _look_at(
         self, turns: Sequence[Sequence[Step]], changed: Sequence[tuple[StoredFile, StoredFile]], room: str

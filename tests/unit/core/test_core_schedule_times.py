@@ -9,7 +9,7 @@ import pytest
 from core.schedule_times import BadTimes, least_gap, moment, newest_time, next_time
 from core.schedules import ScheduleOrder
 from core.team_settings import ScheduleSettings
-from workers.schedules.drift import fits, pattern_of
+from workers.schedules.drift import fits, pattern_of, patterns_of
 
 
 def following(cron: str, zone: str, after: str, count: int) -> list[str]:
@@ -83,3 +83,17 @@ def test_numbers_in_the_name_of_a_file_may_be_others() -> None:
     assert not fits("sales_2026-02.csv.exe", "sales_*-*.csv")
     assert not fits("costs_2026-02.csv", "sales_*-*.csv")
     assert fits("a(1).csv", "a(?).csv")
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern", "patterns"),
+    [
+        (["sales_2.csv", "sales_1.csv"], "", ["sales_*.csv", "sales_1.csv"]),
+        (["sales_9.csv", "sales_10.csv", "plan.csv"], "", ["sales_9.csv", "sales_*.csv", "plan.csv"]),
+        (["data.csv", "data.csv"], "", ["", "data.csv"]),
+        (["north.csv", "south.csv"], "*.csv", ["north.csv", "*.csv"]),
+        (["sales_1.csv", "sales_total.csv"], "", ["sales_*.csv", "sales_total.csv"]),
+    ],
+)
+def test_one_pattern_counts_for_one_of_several_inputs(names: list[str], pattern: str, patterns: list[str]) -> None:
+    assert patterns_of(names, pattern) == patterns

@@ -110,7 +110,7 @@ def _place_files(thread: CommandThread, other: OtherThread) -> list[FileAbstract
     for file in context.store.thread_files(other.key.id)[:MOST_FILES]:
         names = context.files.place(lease.thread_id, [file])
         if names:
-            context.store.add_thread_file(lease, file)
+            context.store.add_thread_file(lease, file, copied_from=other.key.id)
             found.append(_described(described.get(file.sha256), file, names[0]))
     return found
 

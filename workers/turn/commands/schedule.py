@@ -13,7 +13,7 @@ from core.schedules import Figure, ScheduleOrder
 from core.steps import CellRan, Finished, Step
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
-from workers.schedules.drift import fits, pattern_of
+from workers.schedules.drift import patterns_of
 from workers.schedules.telling import figure_meant
 from workers.turn.commands.thread import CommandThread
 
@@ -132,8 +132,7 @@ def _figures(turns: Sequence[Sequence[Step]], made: Plan) -> list[Figure]:
 def _data(thread: CommandThread, order: ScheduleOrder, sources: Sequence[str], author: str) -> str:
     parts = []
     if order.inputs:
-        pattern = order.pattern
-        named = [pattern if pattern and fits(each.name, pattern) else pattern_of(each.name) for each in order.inputs]
+        named = filter(None, patterns_of([each.name for each in order.inputs], order.pattern))
         patterns = ", ".join(f"`{each.replace('`', ' ')}`" for each in dict.fromkeys(named))  # "*" would make it bold
         parts.append(say("schedule_data_files", thread.language, patterns=patterns))
     if sources:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from turn_world import BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
+import core.store.schedules
 import workers.service.schedules
 from core.schedules import RunOutcome
 from core.store import Store
@@ -109,6 +110,45 @@ def test_only_the_figures_that_changed_are_posted_and_no_model_is_asked(world: W
     work(world, when_due(world, key))
     assert len(world.messages(key)) == posts + 1
     assert [figure.value for figure in schedule(world, key).shown] == [4200.0, 4.0]
+
+
+def test_two_files_that_differ_in_their_numbers_never_stand_for_each_other(world: World) -> None:
+    read = "import csv\ndef total(name):\n    return sum(int(row['amount']) for row in csv.DictReader(open(name)))"
+    sums = "print('january', total('sales_2026-01.csv'))\nprint('february', total('sales_2026-02.csv'))"
+    report = finish("It was **3,900** in January and **4,200** in February.")
+    world.model = Model(ScriptedModel([cell(read, "Read"), cell(sums, "Sum up"), report]), {})
+    key = world.say("compare the months", files={"sales_2026-01.csv": JAN, "sales_2026-02.csv": FEB})
+    world.settle(key)
+    world.say(EVERY, thread=key)
+    world.settle(key)
+    assert "`sales_2026-01.csv`, `sales_*-*.csv`" in said(world, key)
+    posts = len(world.messages(key))
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts, said(world, key)
+    give(world, "sales_2026-03.csv", FEB.replace(b"800", b"900"))
+    work(world, when_due(world, key))
+    assert "with sales_2026-03.csv.\nfebruary: 4,200 → 4,300" in said(world, key)
+    assert "january" not in said(world, key)
+
+
+def test_the_files_of_a_fork_are_as_old_as_those_that_it_has_them_from(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    world.say("fork", thread=key)
+    world.settle(key)
+    assert len(list(world.store.channel_files(key.team, key.channel))) == 3
+    work(world, when_due(world, key))
+    assert "total: 3,900 → 4,200" in said(world, key)
+
+
+def test_the_newest_file_is_found_behind_many_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core.store.schedules, "_FILES_AT_ONCE", 2)
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    for number in range(3):
+        give(world, f"notes_{number}.txt", b"nothing")
+    work(world, when_due(world, key))
+    assert "total: 3,900 → 4,200" in said(world, key)
 
 
 def test_two_janitors_make_one_run_and_missed_times_are_one(world: World) -> None:
