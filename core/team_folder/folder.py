@@ -10,7 +10,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,7 +109,8 @@ class TeamFolder:
             os.close(descriptor)
 
     def write(self, file: str, text: str) -> None:
-        """Put a page in place whole. Raises NotWritten, also for a page that is too long to be read again."""
+        """Put a page in place whole, also for after a power cut. Raises NotWritten, also for a page that is too long to
+        be read again."""
         path = self._path(file)
         if len(text.encode()) > LONGEST_FILE:
             raise NotWritten(f"{file} would be longer than {LONGEST_FILE // 1024} KB")
@@ -118,10 +119,21 @@ class TeamFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.resolve().is_relative_to(self.root.resolve()) or path.is_symlink():
                 raise NotWritten(f"{file} leads out of the folder")
-            part.write_text(text, encoding="utf-8", newline="")
-            os.replace(part, path)
+            self.put_in_place(text, part, path)
         except OSError as error:
             raise NotWritten(f"{file}: {error.strerror}") from error
+
+    def put_in_place(self, text: str, part: Path, path: Path) -> None:
+        """Write a text to `part`, which then takes the place of `path`. After a power cut the old file is there or the
+        new one, and the new one once this has returned. Raises OSError."""
+        with part.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        for folder in path.parents:
+            if folder.is_relative_to(self.root):  # any of these may be new
+                _sync_names(folder)
 
     def delete(self, file: str) -> None:
         """Remove a page that has nothing in it any more. Raises NotWritten."""
@@ -150,6 +162,16 @@ class TeamFolder:
         with self._lock:
             self._known[path] = stamp, found
         return found
+
+
+def _sync_names(folder: Path) -> None:
+    """Sync the names in a folder, on a disk that can: some shares of a network cannot."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _page(path: Path, file: str, size: int) -> Page | Unreadable:

@@ -167,8 +167,7 @@ class FunctionShelf:
             for name in FILES:
                 part = folder / f".{name}.part"
                 part.unlink(missing_ok=True)
-                part.write_text(texts[name], encoding="utf-8", newline="")
-                os.replace(part, folder / name)
+                self._folder.put_in_place(texts[name], part, folder / name)
         except OSError as error:
             raise NotWritten(f"{file}: {error.strerror}") from error
 
