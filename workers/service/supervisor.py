@@ -179,10 +179,11 @@ class Supervisor:
         announced_at = 0.0
         is_ready = False
         while not self._stopping.is_set():
-            self._forks.keep()
-            self._session_host.keep()
-            self._broker.keep()
-            self._tools.keep()
+            for processes in (self._forks, self._session_host, self._broker, self._tools):
+                try:
+                    processes.keep()
+                except OSError as error:  # no room for a process now: the others, and all sessions, go on
+                    log.error("process_not_started", error=error)  # noqa: TRY400  the error has no more to say
             self._register()
             # A node whose session host does not answer is not announced: its threads may go on at another one.
             if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import fakeredis
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from core.queue import Wakes, nodes, signatures_of
 from core.settings import Settings, load_settings
 from core.store import Store
-from workers.service import clean_rooms, health, janitor, rq_worker, schedules
+from workers.service import clean_rooms, forked_processes, health, janitor, rq_worker, schedules
 from workers.service import supervisor as module
 from workers.service.process_registry import live_processes, registry_file, write_registry
 from workers.service.start_checks import CannotStart
@@ -105,6 +106,26 @@ def test_a_node_is_announced_only_while_its_session_host_answers(
     with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
         supervisor._watch(Wakes(redis, None, signatures_of(bytes)))  # type: ignore[arg-type]
         assert [node.id for node in nodes(redis)] == (["n1"] if answers else [])
+
+
+def test_a_moment_without_room_for_a_process_ends_no_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wakes: Wakes
+) -> None:
+    monkeypatch.setattr(module, "WATCH_EVERY_S", 0.0)
+    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 0.0)
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    supervisor, host, tried = Supervisor(settings), Host(), []
+
+    def no_room(*_: object) -> NoReturn:
+        tried.append(1)
+        if len(tried) == 3:
+            supervisor._stopping.set()
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(forked_processes, "_fork", no_room)
+    supervisor._session_host = host  # type: ignore[assignment]
+    supervisor._watch(wakes)
+    assert len(tried) == 3
 
 
 def test_the_registry_is_written_once_a_full_disk_has_room_again(
