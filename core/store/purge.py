@@ -172,14 +172,19 @@ class Purges(Part):
 
 
 def _nothing_since(older_than: datetime) -> ColumnElement[bool]:
-    """SQL: nothing happened in a row of `threads` since then, no turn runs there, and no report is made again."""
+    """SQL: nothing happened in a row of `threads` since then, no turn runs there, and no report is made again.
+
+    What we post happens too: a schedule that stopped asks whether to repair its report, perhaps long after any message.
+    """
     c = t.threads.c
     fresh_mail = select(t.messages.c.id).where(t.messages.c.thread_id == c.id, t.messages.c.received_at >= older_than)
     fresh_turn = or_(t.turns.c.created_at >= older_than, t.turns.c.ended_at >= older_than)
     at_work = or_(fresh_turn, t.turns.c.status == "running")
     fresh_work = select(t.turns.c.id).where(t.turns.c.thread_id == c.id, at_work)
+    fresh_post = select(t.outbox.c.key).where(t.outbox.c.thread_id == c.id, t.outbox.c.created_at >= older_than)
     scheduled = select(t.schedules.c.id).where(t.schedules.c.thread_id == c.id, t.schedules.c.state == "active")
-    return and_(c.created_at < older_than, ~exists(fresh_mail), ~exists(fresh_work), ~exists(scheduled))
+    happened = (fresh_mail, fresh_work, fresh_post, scheduled)
+    return and_(c.created_at < older_than, *(~exists(each) for each in happened))
 
 
 def _is_still_old(db: Connection, thread_id: str, older_than: datetime) -> bool:

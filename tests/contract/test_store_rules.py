@@ -18,7 +18,7 @@ from core.errors import LeaseLost, outline
 from core.rows import ExportedBytes, ExportedRow, OutboxRow, Sent
 from core.schedules import ScheduleOrder
 from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
-from core.store import Recorded, Spent, Store, changes
+from core.store import Recorded, Spent, Store, changes, tables
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
 
 THREAD = "T1:C1:100.000001"
@@ -694,6 +694,18 @@ def test_a_purge_by_age_leaves_a_thread_in_which_something_happened_since(store:
     assert len(store.unread(THREAD)) == 1
     assert store.purge_thread(THREAD, older_than=datetime.now(UTC)) == 1
     assert store.unread(THREAD) == []
+
+
+def test_a_purge_by_age_leaves_a_thread_in_which_we_posted_since(store: Store, lease: Lease) -> None:
+    before = datetime.now(UTC)
+    store.outbox_begin(None, "schedule:paused", "chat.postMessage", {"text": "paused"}, thread_id=THREAD)
+    with store._database.writing() as db:
+        long_ago = before - timedelta(days=90)
+        db.execute(tables.threads.update().values(created_at=long_ago))
+        db.execute(tables.messages.update().values(received_at=long_ago))
+    assert store.purgeable(older_than=before) == []
+    assert store.purge_thread(THREAD, older_than=before) is None
+    assert store.purgeable(older_than=datetime.now(UTC)) == [THREAD]
 
 
 def test_a_purge_by_age_leaves_a_thread_whose_report_is_still_made_again(store: Store, lease: Lease) -> None:

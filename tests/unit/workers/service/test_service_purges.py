@@ -374,6 +374,7 @@ def _age(world: World, key: ThreadKey, *, days: int) -> None:
     changes = (
         "UPDATE threads SET created_at = :then WHERE id = :thread",
         "UPDATE messages SET received_at = :then WHERE thread_id = :thread",
+        "UPDATE outbox SET created_at = :then WHERE thread_id = :thread",
         "UPDATE turns SET created_at = :then WHERE thread_id = :thread",
         "UPDATE turns SET ended_at = :then WHERE thread_id = :thread AND ended_at IS NOT NULL",
     )
