@@ -37,9 +37,10 @@ _SCALES = {
 _CURRENCY = r"(?:us\$|[$€£¥]|(?:eur|usd|gbp|cny|chf)\b)?\s*"
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = (
-    rf"{_CURRENCY}(-?\d[\d,]*(?:\.\d+)?)\s*(%|percent\b|(?:{_SCALE})(?![a-z]))?"
-    r"(?!\d|\s\d{3}\b)"
+    rf"{_CURRENCY}(-?(?:\d{{1,3}}(?:,\d{{2,3}})*,\d{{3}}|\d+)(?:\.\d+)?)(?![.,]?\d)"
+    rf"\s*(%|percent\b|(?:{_SCALE})(?![a-z]))?(?!\d|\s\d{{3}}\b)"
 )
+"""Commas stand before groups of digits: “12,5” could be another number than its digits, so it is no number here."""
 _ABOVE = r"above|over|exceeds|exceed|more than|greater than|>(?!=)|高于|超过|大于"
 _BELOW = r"below|under|less than|<(?!=)|低于|少于|小于|跌破"
 _ONLY = re.compile(
