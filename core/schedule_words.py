@@ -34,6 +34,7 @@ class ScheduleWords(Value):
 
 
 _MOST_CHARS = 400
+_LAST_DAY = 31
 _STEPS = (1, 2, 3, 4, 6, 8, 12)
 """Hours that divide a day: cron begins each day anew, so others would not be as far apart as people say."""
 _DAYS = {
@@ -185,4 +186,6 @@ def _days(said: str) -> str | None:
 
 
 def _of_month(day: str) -> str | None:
-    return f"{int(day)} * *" if 1 <= int(day) <= 31 else None
+    """The fields for a day of every month. Not every month has 31 days: then its last day is meant."""
+    number = int(day)
+    return f"{'L' if number == _LAST_DAY else number} * *" if 1 <= number <= _LAST_DAY else None

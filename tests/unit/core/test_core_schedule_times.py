@@ -43,6 +43,14 @@ def test_a_time_is_found_from_within_a_change_of_the_clock_too() -> None:
     assert following("30 2 * * *", "Europe/Berlin", "2026-03-29T01:10:00+00:00", 1) == ["2026-03-29T01:30:00+00:00"]
 
 
+def test_the_last_day_comes_in_every_month() -> None:
+    assert following("0 9 L * *", "UTC", "2028-01-31T10:00:00+00:00", 3) == [
+        "2028-02-29T09:00:00+00:00",
+        "2028-03-31T09:00:00+00:00",
+        "2028-04-30T09:00:00+00:00",
+    ]
+
+
 @pytest.mark.parametrize(
     ("until", "newest"),
     [

@@ -53,6 +53,8 @@ from core.schedule_words import read_schedule
         ("run this again every Monday at 9:00 with the data of last week", "0 9 * * 1"),
         ("run this again every Monday at 9:00 with the data until yesterday", "0 9 * * 1"),
         ("run this again every month at 9:00", "0 9 1 * *"),
+        ("run this again on the 31st of every month at 9:00", "0 9 L * *"),
+        ("每月31号 9点 重新运行", "0 9 L * *"),
         ("run this again every day at 5 p.m.", "0 17 * * *"),
         ("run this again every day at 9 in the evening", "0 21 * * *"),
         ("every Monday evening at 7 run this again", "0 19 * * 1"),
