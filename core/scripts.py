@@ -192,9 +192,21 @@ return 1
 
 A thread that must wait leaves a mark for the next one that ends.
 
-Keys: the hash of running threads, the mark. Arguments: the thread, its entry ([channel, person] as JSON), what the key
-of a lease begins with, the channel, the person, the limits in all, per channel and per person (0 is no limit), and
+Keys: the hash of running threads, the mark. Arguments: the thread, its entry ([channel, person, …] as JSON), what the
+key of a lease begins with, the channel, the person, the limits in all, per channel and per person (0 is no limit), and
 seconds that the mark is kept.
+"""
+
+
+LEAVE = """
+if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then
+  return redis.call('HDEL', KEYS[1], ARGV[1])
+end
+return 0
+"""
+"""Counts a thread as running no more, unless another worker has entered it since.
+
+Key: the hash of running threads. Arguments: the thread, its entry.
 """
 
 

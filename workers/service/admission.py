@@ -8,6 +8,7 @@ run for a moment.
 from __future__ import annotations
 
 import json
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -39,14 +40,15 @@ class Admission:
 
         A stop command is always admitted: it must not wait for the turn that it ends.
         """
-        if not self._enter(thread):
+        entry = json.dumps([thread.channel, thread.user, uuid.uuid4().hex])
+        if not self._enter(thread, entry):
             yield False
             return
         try:
             yield True
         finally:
             with suppress(RedisError):  # the entry ends with the lease
-                self._redis.hdel(_RUNNING, thread.thread_id)
+                scripts.run(self._redis, scripts.LEAVE, [_RUNNING], thread.thread_id, entry)
 
     def forget_waiting(self) -> None:
         """The caller is about to read who waits. A thread that is refused from now on leaves a mark of its own."""
@@ -67,12 +69,11 @@ class Admission:
                 taken.add((thread.channel, thread.user))
         return fitting
 
-    def _enter(self, thread: QueuedThread) -> bool:
+    def _enter(self, thread: QueuedThread, entry: str) -> bool:
         limits = (self._limits.running, self._limits.per_channel, self._limits.per_person)
         if thread.stops:
             limits = (0, 0, 0)
-        place = json.dumps([thread.channel, thread.user])
-        given = (thread.thread_id, place, KEY_PREFIX, thread.channel, thread.user, *limits, MARK_S)
+        given = (thread.thread_id, entry, KEY_PREFIX, thread.channel, thread.user, *limits, MARK_S)
         return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING, WAITS], *given))
 
     def _running(self) -> dict[str, Place]:

@@ -120,6 +120,16 @@ def test_a_killed_worker_takes_no_place_once_its_lease_is_over(node: Node, redis
     assert node.begin(third)
 
 
+def test_a_worker_that_lost_its_thread_leaves_the_place_of_the_one_that_has_it_now(node: Node, redis: Redis) -> None:
+    first, second, third = (node.mail(n) for n in range(1, 4))
+    assert node.begin(second)
+    with node.leases.hold(first.thread_id), node.admission.admit(first):
+        redis.delete("threadbook:lease:T1:C1:1.000001")
+        assert node.begin(first)
+    assert node.admission.admissible([third]) == []
+    assert not node.begin(third)
+
+
 def test_a_stop_command_is_always_admitted(node: Node) -> None:
     for number in (1, 2):
         assert node.begin(node.mail(number))
