@@ -135,10 +135,16 @@ class Schedules(Part):
     @writes
     def claim_run(self, node_id: str, stale: datetime) -> ClaimedRun | None:
         """Take up the oldest run that nobody works on, or whose claim is not from after `stale`; None when there is
-        none."""
+        none.
+
+        A run waits until the earlier ones of its schedule are over: figures are compared with those that people saw.
+        """
         c = t.schedule_runs.c
         free = or_(c.taken_at.is_(None), c.taken_at <= stale)
-        query = select(t.schedule_runs).where(t.TO_RUN, free).order_by(c.due_at, c.id).limit(1)
+        earlier = t.schedule_runs.alias()
+        is_open = earlier.c.state.in_(("due", "ended"))
+        waits = select(earlier.c.id).where(earlier.c.schedule_id == c.schedule_id, is_open, earlier.c.due_at < c.due_at)
+        query = select(t.schedule_runs).where(t.TO_RUN, free, ~waits.exists()).order_by(c.due_at, c.id).limit(1)
         with self._reading() as db:
             run = db.execute(query).first()
             if run is None:

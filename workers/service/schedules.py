@@ -53,7 +53,8 @@ LOOK_EVERY_S = 2.0
 TRIES = 5
 """Runs of one due time that may fail without a fault of code or data."""
 MOST_CLAIMS = 30
-"""After this many failures to post a run, it is not posted; the next run reports the changes since then."""
+"""After this many failures to post a run, also by our own fault, it is not posted; the next run reports the changes
+since then."""
 AWAY_S = 15.0
 """A run that could not be made is tried again after this. While a source is away, other runs go on."""
 SPARE_S = 240.0
@@ -196,7 +197,7 @@ class Runner:
             if not self._store.end_run(claimed.id, claimed.tries, outcome, told=False):
                 return True
         log.info("schedule_ran", why=outcome.why, seconds=outcome.seconds)
-        told = self._tell(claimed, outcome)
+        told = self._tell(claimed, outcome) if claimed.tries <= MOST_CLAIMS else "away"
         if told == "away" and claimed.tries < MOST_CLAIMS:
             return True
         if told != "told" and not outcome.why:

@@ -177,6 +177,22 @@ def test_two_nodes_take_a_run_up_once_and_an_older_try_writes_nothing(world: Wor
     assert world.store.end_run(second.id, second.tries, RunOutcome(), told=True) is True
 
 
+def test_a_run_waits_for_the_earlier_one_of_its_schedule_so_older_figures_never_come_last(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="internal_error", times=99)
+    work(world, at)
+    world.slack.heal()
+    give(world, "sales_2026-03.csv", FEB.replace(b"800", b"900"))
+    later = when_due(world, key)
+    stale = datetime.now(UTC) - timedelta(minutes=10)
+    assert world.store.claim_run("there", stale) is None, "the first run is told by another process, or soon will be"
+    work(world, later, times=2)
+    posts = [message["text"].rpartition("\n")[2] for message in world.messages(key, ours=True)[-2:]]
+    assert posts == ["total: 3,900 → 4,200 (+7.7%)", "total: 4,200 → 4,300 (+2.4%)"]
+
+
 @pytest.mark.parametrize("at_effect", range(1, 15))
 def test_a_process_that_dies_anywhere_is_followed_by_one_that_tells_it_once(world: World, at_effect: int) -> None:
     key = scheduled(world)
@@ -406,6 +422,20 @@ def test_figures_that_nobody_could_see_are_told_by_the_next_run(world: World, mo
     work(world, at)
     assert "→" not in world.text(key)
     assert [figure.value for figure in schedule(world, key).shown] == [3900.0, 4.0]
+    work(world, when_due(world, key))
+    assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
+
+
+def test_a_run_that_cannot_be_told_by_our_own_fault_ends_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers.service.schedules, "MOST_CLAIMS", 2)
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    with monkeypatch.context() as broken:
+        broken.setattr(Runner, "_said", lambda *_: 1 / 0)
+        for _ in range(3):
+            work(world, at)
+    assert world.store.claim_run("here", datetime.now(UTC) + timedelta(minutes=1)) is None
     work(world, when_due(world, key))
     assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
 
