@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from unicodedata import east_asian_width
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select, update
 
@@ -22,7 +23,8 @@ GONE = "[…]"
 _QUOTING = ("markdown", "clean_room", "clean_room_outcome")
 """Columns of reports that may quote a message."""
 _SHORTEST_QUOTE = 8
-"""Shorter texts are not looked for in other texts: they are words that anybody uses."""
+"""Shorter texts are not looked for in other texts: they are words that anybody uses. A sign that is as wide as two
+counts as two: four Chinese signs may say something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,11 @@ def _quotes(texts: Iterable[str]) -> set[str]:
     """The ways in which a text may stand in another one: whole or by line, as it is or escaped for Slack."""
     lines = {line.strip() for text in texts for line in (text, *text.splitlines())}
     escaped = {line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in lines}
-    return {quote for quote in lines | escaped if len(quote) >= _SHORTEST_QUOTE}
+    return {quote for quote in lines | escaped if _width(quote) >= _SHORTEST_QUOTE}
+
+
+def _width(text: str) -> int:
+    return len(text) + sum(east_asian_width(sign) in ("W", "F") for sign in text)
 
 
 def _without(value: Any, quotes: Collection[str]) -> Any:

@@ -156,6 +156,16 @@ def test_the_words_of_two_messages_that_are_deleted_at_the_same_moment_are_both_
     other.close()
 
 
+def test_a_short_sentence_in_chinese_leaves_what_quotes_it_too(store: Store) -> None:
+    store.record_message(message(text="王伟月薪三万"), "Ana")
+    lease = lease_of(store)
+    store.outbox_begin(lease, "card", "chat.postMessage", {"text": "王伟月薪三万 → 月薪"})
+    store.delete_message("T1", "C1", "100.000001")
+    row = store.outbox_get("card")
+    assert row is not None
+    assert row.payload == {"text": "[…] → 月薪"}
+
+
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do this when the deletion of a message has read the first text that may quote it."""
     cleans = changes._without
