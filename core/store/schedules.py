@@ -133,6 +133,14 @@ class Schedules(Part):
             return True
 
     @writes
+    def move_schedule(self, schedule_id: str, seen: datetime, next_at: datetime) -> None:
+        """Give an active schedule another next time than the one that was `seen`, unless somebody else did."""
+        c = t.schedules.c
+        query = update(t.schedules).where(c.id == schedule_id, t.ACTIVE, c.next_at == seen).values(next_at=next_at)
+        with self._writing() as db:
+            db.execute(query)
+
+    @writes
     def claim_run(self, node_id: str, stale: datetime) -> ClaimedRun | None:
         """Take up the oldest run that nobody works on, or whose claim is not from after `stale`; None when there is
         none.

@@ -336,7 +336,7 @@ UNFENCED = {
     *("import_thread", "wake_key"),
     *("save_preferences", "forget_preferences", "pin_for", "unpin_for"),
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
-    *("set_schedule_state", "begin_run", "claim_run", "end_run", "free_runs", "postpone_run"),
+    *("set_schedule_state", "begin_run", "move_schedule", "claim_run", "end_run", "free_runs", "postpone_run"),
     # Vectors are counted by `changed` instead: an older reading of a thread changes nothing.
     *("begin_vectors", "keep_vectors", "drop_orphaned_vectors"),
     *("begin_search", "answer_search", "end_search", "drop_old_searches"),

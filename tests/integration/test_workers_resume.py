@@ -220,7 +220,7 @@ OUTSIDE = {
     "import_thread",  # an operator's: tests/unit/tryout/test_tryout_imports.py
     *("fork_thread", "note_source"),  # nobody forks or loads a thread: tests/unit/workers/turn/test_turn_fork.py
     # those of scheduled runs: test_service_schedules.py
-    *("begin_run", "claim_run", "end_run", "free_runs", "postpone_run"),
+    *("begin_run", "move_schedule", "claim_run", "end_run", "free_runs", "postpone_run"),
     *("save_installation", "forget_installation", "note_org_team"),  # the bot's: test_bot_oauth.py
     *("claim_refresh", "replace_secret", "issue_state", "use_state"),  # there is one workspace
     "wake_key",  # read before a job begins: test_core_signatures.py

@@ -73,14 +73,21 @@ class Drifted(Exception):
 def begin_due(store: Store, at: datetime, settings: Settings) -> int:
     """Make the runs of all schedules whose time has come; returns their number.
 
-    Times that were missed meanwhile are one run, that of the last one; the next time is the first one behind `at`. Any
-    number of janitors may do this at once, and each may die anywhere.
+    A time whose day became a day off since it was found is moved or left out. Times that were missed meanwhile are one
+    run, that of the last one; the next time is the first one behind `at`. Any number of janitors may do this at once,
+    and each may die anywhere.
     """
     begun = 0
     for schedule in store.due_schedules(at):
         own = settings.for_workspace(ThreadKey.parse(schedule.thread_id).team)
         try:
-            due_at = newest_time(own.schedules, schedule.order, schedule.next_at, at)
+            first = schedule.next_at
+            if _is_day_off(own, schedule, first):
+                first = following_time(own.schedules, schedule.order, first - timedelta(seconds=1))
+            if first > at:
+                store.move_schedule(schedule.id, schedule.next_at, first)
+                continue
+            due_at = newest_time(own.schedules, schedule.order, first, at)
             following = following_time(own.schedules, schedule.order, at)
         except BadTimes as error:
             store.set_schedule_state(schedule.id, "stopped", error.key)

@@ -410,6 +410,33 @@ def test_a_day_that_became_a_day_off_is_left_out_and_said(new_world: NewWorld) -
     assert schedule(world, key).state == "active"
 
 
+@pytest.mark.parametrize("on_a_day_off", ["the next working day", "not on holidays"])
+def test_a_time_whose_day_becomes_a_day_off_before_it_comes_is_moved(new_world: NewWorld, on_a_day_off: str) -> None:
+    world = new_world(team="[schedules]\ndays_off = [2026-12-24]\n")
+    key = scheduled(world, f"every month on the 3rd at 9:00 UTC run this again, on holidays {on_a_day_off}")
+    first = schedule(world, key).next_at
+    own = world.settings.schedules.model_copy(update={"days_off": (first.date(),)})
+    world.settings = world.settings.model_copy(update={"schedules": own})
+    posts = len(world.messages(key))
+    assert begin_due(world.store, first, world.settings) == 0
+    moved = schedule(world, key).next_at - first
+    few, many = timedelta(days=1), timedelta(days=27)
+    assert few <= moved <= few * 4 if on_a_day_off.startswith("the next") else moved > many
+    give(world, "sales_2026-02.csv", FEB)
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts + 1
+    assert "total: 3,900 → 4,200" in said(world, key)
+
+
+def test_a_time_that_was_moved_stays_when_its_own_day_is_a_working_day_again(new_world: NewWorld) -> None:
+    world = new_world(team="[schedules]\ndays_off = [2026-12-24]\n")
+    key = scheduled(world, "every month on the 3rd at 9:00 UTC run this again, on holidays the next working day")
+    found = schedule(world, key)
+    moved = found.next_at + timedelta(days=1)
+    world.store.move_schedule(found.id, found.next_at, moved)
+    assert begin_due(world.store, moved, world.settings) == 1
+
+
 def test_figures_that_nobody_could_see_are_told_by_the_next_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers.service.schedules, "MOST_CLAIMS", 2)
     key = scheduled(world)
