@@ -186,10 +186,13 @@ class Runner:
 
     def _work(self, claimed: ClaimedRun) -> bool:
         outcome = claimed.outcome
+        if not self._store.run_is_wanted(claimed.id, claimed.tries):  # it was paused or stopped meanwhile
+            self._store.end_run(claimed.id, claimed.tries, RunOutcome(why="gone"), told=True)
+            return True
         if outcome is None:
             try:
                 outcome = self._outcome(claimed)
-            except NotWanted:  # it was paused or stopped meanwhile
+            except NotWanted:
                 self._store.end_run(claimed.id, claimed.tries, RunOutcome(why="gone"), told=True)
                 return True
             except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, SlackUnreachable, SourceAway) as error:
@@ -218,8 +221,6 @@ class Runner:
         schedule = claimed.schedule
         if claimed.tries > TRIES:
             return RunOutcome(why="host")
-        if not self._store.run_is_wanted(claimed.id, claimed.tries):
-            raise NotWanted
         if self._clock() - claimed.due_at > timedelta(hours=self._settings.schedules.late_hours):
             return RunOutcome(why="late")
         if _is_day_off(self._settings, schedule, claimed.due_at):

@@ -291,6 +291,20 @@ def test_words_list_pause_resume_and_stop_the_schedules(world: World) -> None:
     assert begin_due(world.store, datetime.now(UTC) + timedelta(days=30), world.settings) == 0
 
 
+def test_what_was_stopped_before_its_run_could_be_told_is_not_told(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="internal_error", times=99)
+    work(world, at)
+    world.slack.heal()
+    world.say("stop schedules", thread=key)
+    world.settle(key)
+    work(world, at)
+    assert "for good" in said(world, key)
+    assert "→" not in world.text(key)
+
+
 def test_what_was_paused_after_it_became_due_does_not_run(world: World) -> None:
     key = scheduled(world)
     give(world, "sales_2026-02.csv", FEB)
