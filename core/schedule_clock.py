@@ -61,7 +61,7 @@ def has_unread_clock(said: str) -> bool:
 
 def read_clock(said: str) -> tuple[int, int] | None:
     """The minute and the hour of the first time of day; None when there is none."""
-    if re.search(r"\b(?:at )?noon\b", said):
+    if re.search(r"\bat noon\b", said):
         return 0, 12
     if found := _TIME.search(said):
         hour, minute = int(found[1] or found[4] or found[6]), int(found[2] or found[5] or 0)
@@ -72,7 +72,7 @@ def read_clock(said: str) -> tuple[int, int] | None:
     elif found := _TIME_JA.search(said) or _TIME_ZH.search(said):
         hour, minute = int(found[1]), 30 if found[2] == "半" else int(found[2] or 0)
     else:
-        return None
+        return (0, 12) if re.search(r"\bnoon\b", said) else None
     return _checked(minute, _in_part(hour, _part(said[: found.start()], said[found.end() :])))
 
 
