@@ -426,3 +426,30 @@ TRICKY: dict[str, list[str]] = {
         "SELECT * FROM generate_series(1, 3) AS g(n)",
     ],
 }
+
+
+MEANT: dict[str, list[str]] = {
+    "postgres": [
+        "SELECT interval '1 day 02:03:04' AS v",
+        "SELECT timestamp '2024-05-07' + interval '1 month 3 days ago' AS v, interval '1 year ago' AS w",
+        "SELECT date_trunc('hour', interval '2 days 3:04:05') AS v",
+        """SELECT '{"a.b": 1, "a": {"b": 2}}'::jsonb ->> 'a.b' AS v""",
+    ],
+    "mysql": [
+        r"""SELECT JSON_EXTRACT('{"a\\\\b": 1}', '$."a\\\\b"') AS v""",
+        """SELECT JSON_EXTRACT('{"a.b": 1, "a": {"b": 2}}', '$."a.b"', '$.a.b') AS v""",
+    ],
+    "sqlite": [
+        "SELECT mod(7.5, 2) AS v, mod(-7, 3) AS w",
+        "SELECT CAST('9007199254740993' AS NUMERIC) AS v, CAST(5 AS DECIMAL(10, 2)) / 2 AS w",
+        """SELECT '{" ": 1}' ->> ' ' AS v, '{"a.b": 1, "a": {"b": 2}}' ->> 'a.b' AS w""",
+        'SELECT "Weird; Col" AS v FROM "Odd Name" ORDER BY "Weird; Col"',
+    ],
+    "duckdb": [
+        "SELECT timestamp '2024-05-07' + interval '1 day 02:03:04' AS v",
+        "SELECT timestamp '2024-05-07' + interval '1 year ago' AS v",
+        """SELECT '{"a.b": 1, "a": {"b": 2}}'::json ->> 'a.b' AS v, '{"a": {"b": 2}}'::json ->> '$.a.b' AS w""",
+        """SELECT '{"$x": 1, " ": 2}'::json ->> ' ' AS v""",
+    ],
+}
+"""Statements that sqlglot would change on the way: what is sent must give what the statement itself gives."""

@@ -18,7 +18,7 @@ from mute_proxy import mute_proxy
 from patience import PATIENCE_S, eventually
 from pydantic import SecretStr
 from sources_world import PASSWORD, World
-from sql_corpus import HOSTILE, TRICKY
+from sql_corpus import HOSTILE, MEANT, TRICKY
 
 from workers.sources.drivers import mysql
 from workers.sources.drivers.base import Driver
@@ -100,6 +100,25 @@ def test_every_tricky_select_runs_and_gives_rows(world: World) -> None:
             except SourceError as error:
                 failed[sql] = str(error)
     assert not failed
+
+
+def test_what_is_sent_gives_what_the_statement_itself_gives(world: World) -> None:
+    source = world.source()
+    with opened(source) as driver:
+        for written in MEANT[source.kind.dialect]:
+            sql = written.replace("Odd Name", "odd_name") if world.kind in ("folder", "s3") else written
+            with driver.run(sql, LIMITS) as result:
+                meant = pa.Table.from_batches(result.batches, result.schema).to_pylist()
+            assert rows(source, driver, sql) == meant, sql
+
+
+@only_of("sqlite")
+def test_a_quoted_column_that_is_not_there_is_no_text_in_sqlite(world: World) -> None:
+    source = world.source()
+    with opened(source) as driver:
+        for sql in ('SELECT "amont" FROM orders', """SELECT id FROM orders WHERE "amont" = 'x'"""):
+            with pytest.raises(StatementFailed, match=r"no such column: amont\. Did you mean amount\?"):
+                rows(source, driver, sql)
 
 
 def test_values_arrive_with_their_types(world: World) -> None:

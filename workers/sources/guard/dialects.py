@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sqlglot import Dialect, exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.mysql import MySQL
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.sqlite import SQLite
 
 
 def _rlike(generator: Any, node: exp.RegexpLike) -> str:
@@ -17,8 +20,74 @@ def _unquoted(generator: Any, node: exp.JSONExtractScalar) -> str:
     return f"JSON_UNQUOTE({extracted})"
 
 
+def _path_as_written(self: Dialect, path: exp.Expr | None) -> exp.Expr | None:
+    """The JSON path or key itself: sqlglot would read `a.b` as a path where it is the name of a key."""
+    return path
+
+
+def _interval_of_parts(value: exp.Expr) -> exp.Interval | None:
+    """An interval such as `1 day 02:03` or `1 day ago` as it was written: sqlglot would keep `1 day` of it."""
+    if not value.is_string or not exp.INTERVAL_STRING_RE.search(value.name):
+        return None
+    return None if exp.INTERVAL_STRING_RE.fullmatch(value.name) else exp.Interval(this=value)
+
+
+class PostgresAsWritten(Postgres):
+    """Postgres with what sqlglot would leave out."""
+
+    to_json_path = _path_as_written
+
+    class Parser(Postgres.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Reads the statement."""
+
+        def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
+            return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
+
+
+class DuckDBAsWritten(DuckDB):
+    """DuckDB with what sqlglot would leave out."""
+
+    to_json_path = _path_as_written
+
+    class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Reads the statement."""
+
+        def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
+            return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
+
+
+class SQLiteAsWritten(SQLite):
+    """SQLite with its own NUMERIC and `mod`, and with names that it cannot take for texts."""
+
+    to_json_path = _path_as_written
+
+    class Parser(SQLite.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Reads the statement. `mod` stays a function: `%` would cut its arguments to whole numbers."""
+
+        FUNCTIONS = {  # noqa: RUF012  sqlglot's own form
+            name: made for name, made in SQLite.Parser.FUNCTIONS.items() if name != "MOD"
+        }
+
+    class Generator(SQLite.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Renders the statement that is sent. A whole number that is cast to NUMERIC stays one."""
+
+        TYPE_MAPPING = {  # noqa: RUF012  sqlglot's own form
+            **SQLite.Generator.TYPE_MAPPING,
+            exp.DType.DECIMAL: "NUMERIC",
+        }
+
+        def identifier_sql(self, expression: exp.Identifier) -> str:
+            """The name. In double quotes SQLite would take a column that is not there for a text."""
+            column = expression.parent
+            if expression.quoted and isinstance(column, exp.Column) and not column.table:
+                return "`" + expression.name.replace("`", "``") + "`"
+            return str(super().identifier_sql(expression))
+
+
 class MySQLAndMariaDB(MySQL):
     """MySQL in words that MariaDB knows too: it has no REGEXP_LIKE and no `->>`."""
+
+    to_json_path = _path_as_written
 
     class Generator(MySQL.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent."""
@@ -32,7 +101,15 @@ class MySQLAndMariaDB(MySQL):
 
 def dialect_of(name: str) -> Dialect:
     """The dialect by the name of `Kind.dialect`."""
-    return MySQLAndMariaDB() if name == "mysql" else Dialect.get_or_raise(name)
+    return Dialect.get_or_raise(OURS.get(name, name))
+
+
+OURS: dict[str, type[Dialect]] = {
+    "postgres": PostgresAsWritten,
+    "mysql": MySQLAndMariaDB,
+    "sqlite": SQLiteAsWritten,
+    "duckdb": DuckDBAsWritten,
+}
 
 
 FOLDS = {

@@ -44,6 +44,23 @@ def test_a_tricky_select_passes_and_what_is_sent_passes_again_unchanged(dialect:
 
 
 @pytest.mark.parametrize(
+    ("dialect", "sql", "sent"),
+    [
+        ("postgres", "SELECT interval '1 day 02:03:04'", "SELECT INTERVAL '1 day 02:03:04'"),
+        ("postgres", "SELECT now() + interval '1 day ago'", "SELECT CURRENT_TIMESTAMP + INTERVAL '1 day ago'"),
+        ("duckdb", "SELECT interval '1 year ago'", "SELECT INTERVAL '1 year ago'"),
+        ("duckdb", "SELECT doc ->> 'a.b'", "SELECT doc ->> 'a.b'"),
+        ("sqlite", "SELECT doc ->> ' '", "SELECT doc ->> ' '"),
+        ("sqlite", "SELECT mod(7.5, 2)", "SELECT MOD(7.5, 2)"),
+        ("sqlite", "SELECT CAST(id AS DECIMAL(10, 2))", "SELECT CAST(id AS NUMERIC(10, 2))"),
+        ("sqlite", """SELECT "a`b", o."c" FROM orders o""", """SELECT `a``b`, o."c" FROM "main"."orders" AS o"""),
+    ],
+)
+def test_what_is_sent_says_what_was_written(dialect: str, sql: str, sent: str) -> None:
+    assert check(sql, dialect, visible(dialect)).sql == sent
+
+
+@pytest.mark.parametrize(
     ("dialect", "sql", "said"),
     [
         ("postgres", "DELETE FROM orders", "DELETE is refused"),
