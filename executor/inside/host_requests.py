@@ -19,6 +19,8 @@ _DESCRIBED_ROWS = 10_000
 _SAMPLE_ROWS = 1_000
 _LOOKED_AT = 20_000
 _WORDS = 4_000
+_NUMPY_TIMES = ("M", "m")
+"""The kinds of numpy's moments and spans."""
 
 
 class RequestRefused(RuntimeError):
@@ -103,7 +105,23 @@ def _frame(descriptor: int) -> Any:
                 )
         if column.null_count and field.type in whole:  # as floats large numbers would be wrong
             frame.isetitem(at, column.to_pandas(types_mapper=whole.get))
+        if pa.types.is_nested(field.type) and any(map(_misses_whole, column.chunks)):
+            frame.isetitem(at, pd.Series(column.to_pylist(), dtype=object))
     return frame
+
+
+def _misses_whole(values: Any) -> bool:
+    """Whether whole numbers are missing among others, also inside of lists and structs: pandas makes floats of them."""
+    import pyarrow as pa  # noqa: PLC0415  as in `_frame`
+
+    kind = values.type
+    if pa.types.is_struct(kind):
+        return any(map(_misses_whole, values.flatten()))
+    if pa.types.is_map(kind):
+        return _misses_whole(values.items)
+    if pa.types.is_nested(kind) and hasattr(values, "flatten"):
+        return _misses_whole(values.flatten())
+    return bool(pa.types.is_integer(kind) and values.null_count)
 
 
 def _repeats(column: Any) -> bool:
@@ -138,6 +156,8 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "isoformat"):
         return str(value)
+    if type(value).__module__ == "numpy" and value.dtype.kind in _NUMPY_TIMES:
+        value = value.astype(f"{value.dtype.kind}8[us]")  # nanoseconds would become whole numbers
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return str(value)

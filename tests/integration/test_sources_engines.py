@@ -362,6 +362,21 @@ def role_of_mysql(world: World) -> Iterator[str]:
 
 
 @only_of("mysql")
+def test_a_text_that_mysql_would_cut_is_whole_or_refused(world: World) -> None:
+    few, many = (
+        f"SELECT length(group_concat(repeat('x', 1000))) AS n FROM {', '.join(f'orders o{at}' for at in range(tables))}"
+        for tables in (6, 8)
+    )
+    limits = Limits(10, 1 << 20, PATIENCE_S)
+    with opened(world.source()) as driver:
+        with driver.run(few, limits) as result:
+            assert [row["n"] for batch in result.batches for row in batch.to_pylist()] == [4**6 * 1001 - 1]
+        with pytest.raises(LimitReached, match="cut by GROUP_CONCAT"):
+            read_all(driver, many, limits)
+        assert read_all(driver, "SELECT id FROM orders") == 4, "the driver is of use again"
+
+
+@only_of("mysql")
 def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_and_has_its_role(world: World) -> None:
     many = "SELECT repeat('x', 10000) FROM orders a, orders b, orders c, orders d, orders e, orders f, orders g"
     patient = Limits(10, 1 << 30, PATIENCE_S)

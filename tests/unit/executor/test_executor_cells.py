@@ -753,6 +753,39 @@ def test_sums_of_whole_numbers_are_whole_numbers_unless_they_are_too_large(host:
     assert result.stdout == f"int64 Int64 object {2**60 + 1} {2**70}\n"
 
 
+def test_whole_numbers_inside_lists_and_structs_stay_whole_beside_missing_ones(
+    host: SessionClient, thread: str
+) -> None:
+    large = 2**53 + 1
+    batch = pa.record_batch(
+        {
+            "ids": pa.array([[large, None], None], pa.list_(pa.int64())),
+            "row": pa.array([{"id": large}, None], pa.struct({"id": pa.int64()})),
+            "rows": pa.array([[{"id": large}], [{"id": None}]], pa.list_(pa.struct({"id": pa.int64()}))),
+            "full": pa.array([[large], [1]], pa.list_(pa.int64())),
+        }
+    )
+    code = "f = query('x')\nprint(f.ids[0], f.ids[1], f.row[0], f.rows[0], f.full[0].sum())"
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    assert result.stdout == f"[{large}, None] None {{'id': {large}}} [{{'id': {large}}}] {large}\n"
+
+
+def test_a_moment_of_numpy_is_asked_as_a_date_whatever_its_unit(host: SessionClient, thread: str) -> None:
+    asked: list[dict[str, dict[str, object]]] = []
+    code = """
+import numpy as np, pandas as pd
+days = pd.Series(pd.to_datetime(["2024-03-01", None])).astype("datetime64[ns]")
+query("x", params={"one": np.datetime64("2024-03-01", "ns"), "many": days.values, "span": np.timedelta64(90, "m")})
+query("x", params={"many": days.dt.tz_localize("UTC"), "numbers": np.array([1, 2]), "none": np.datetime64("NaT")})
+"""
+    host.run(thread, "a", code, on_request=lambda _, payload: asked.append(payload))
+    day = "2024-03-01 00:00:00"
+    assert [each["params"] for each in asked] == [
+        {"one": day, "many": [day, None], "span": "1:30:00"},
+        {"many": [f"{day}+00:00", None], "numbers": [1, 2], "none": None},
+    ]
+
+
 def test_a_missing_value_is_asked_as_none_and_bytes_are_refused(host: SessionClient, thread: str) -> None:
     asked: list[dict[str, dict[str, object]]] = []
     code = "import pandas as pd\nquery('x', params={'a': pd.NaT, 'b': [pd.NA], 'c': range(2)})\n"

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers.base import Stop, capped
@@ -151,6 +152,7 @@ class LockedDuckDB:
         with self._errors(stop):
             for batch in reader:
                 stop.check()
+                _require_finite(batch)
                 yield batch
             stop.check()
 
@@ -179,6 +181,29 @@ def quoted(name: str) -> str:
 def text(value: str) -> str:
     """A text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def _require_finite(batch: pa.RecordBatch) -> None:
+    """Raise StatementFailed, naming the column, for an infinite date: it would arrive as a day far away."""
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        if _is_infinite(values):
+            raise StatementFailed(
+                f"The column {name} holds infinity. Write CAST({name} AS text) in the query, or leave it out."
+            )
+
+
+def _is_infinite(values: pa.Array) -> bool:
+    """Whether one of these dates or moments, also inside of lists and structs, is the largest number of its kind."""
+    kind = values.type
+    if pa.types.is_list(kind):
+        return _is_infinite(values.flatten())
+    if pa.types.is_struct(kind):
+        return any(map(_is_infinite, values.flatten()))
+    if not pa.types.is_date32(kind) and not pa.types.is_timestamp(kind):
+        return False
+    largest = (1 << (kind.bit_width - 1)) - 1
+    found = pc.min_max(values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()))
+    return bool(found["max"].as_py() == largest or found["min"].as_py() == -largest)
 
 
 def _one_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -20,7 +20,7 @@ from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.mysql_rows import converted, texts_of
 from workers.sources.drivers.plans import mysql_rows
-from workers.sources.errors import Misconfigured, SourceAway, SourceError, StatementFailed
+from workers.sources.errors import LimitReached, Misconfigured, SourceAway, SourceError, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
 CONNECT_S = 10
@@ -31,6 +31,11 @@ SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
 OPTIONS = {"ssl_ca", "ssl_cert", "ssl_key", "unix_socket"}
 SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO"
 """The guard reads strings and names as this mode does; the server's own mode might read them otherwise."""
+
+LONGEST_GROUP = 64 * 1024 * 1024
+"""Bytes of what GROUP_CONCAT puts together. MySQL itself would cut it after 1,024, with a warning alone."""
+CUT = {1260, 1301}
+"""The numbers of the warnings that a function's value was cut, or left out, because of its size."""
 
 BINARY = 63
 _WHOLE = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.YEAR)
@@ -167,7 +172,7 @@ class MysqlDriver:
         self._connection = self._connect()
         with _errors(None, CONNECT_S):
             self._version = str(self._ask("SELECT version()")[0][0])
-            self._ask(f"SET SESSION sql_mode = '{SQL_MODE}'")
+            self._ask(f"SET SESSION sql_mode = '{SQL_MODE}', group_concat_max_len = {LONGEST_GROUP}")
             if self._role:
                 self._ask(f"SET ROLE `{self._role.replace('`', '``')}`")
 
@@ -273,6 +278,20 @@ def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iter
                 schema=schema,
             )
         stop.check()
+        if result.warning_count:
+            _require_whole(cursor.connection)
+
+
+def _require_whole(connection: Any) -> None:
+    """Raise LimitReached when the server warns that it cut a value of the statement that was just read."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW WARNINGS")
+        for _, number, text in cursor.fetchall():
+            if number in CUT:
+                raise LimitReached(
+                    f"A value of the result is too large for the server: {text}. "
+                    "Put fewer rows together, or read the rows and do it in Python."
+                )
 
 
 def _packets(cursor: Any, stop: Stop) -> list[bytes]:

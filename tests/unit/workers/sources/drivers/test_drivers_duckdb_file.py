@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from core.team_settings import SourceSettings
 from workers.sources.drivers.base import Driver
-from workers.sources.errors import SourceError
+from workers.sources.errors import SourceError, StatementFailed
 from workers.sources.opening import named_source, open_source
 from workers.sources.values import Limits
 
@@ -33,3 +33,23 @@ def test_a_file_is_opened_again_while_it_is_open_and_stays_locked(tmp_path: Path
             assert rows(driver, "SELECT id FROM orders") == [{"id": 1}]
             with pytest.raises(SourceError):
                 rows(driver, f"SELECT * FROM read_text('{__file__}')")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["'infinity'::date", "'-infinity'::timestamp", "'infinity'::timestamptz", "'infinity'::timestamp_s",
+     "['infinity'::date]", "{'a': '-infinity'::date}"],
+)  # fmt: skip
+def test_an_infinite_date_is_refused_with_the_columns_name(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "shop.duckdb"
+    with closing(duckdb.connect(str(file))) as made:
+        made.execute(f"CREATE TABLE orders AS SELECT {value} AS until UNION ALL SELECT NULL")
+    source = named_source("shop", SourceSettings(url_env="SHOP_URL"), SecretStr(f"duckdb:///{file}"))
+    with closing(open_source(source)) as driver:
+        with (
+            pytest.raises(StatementFailed, match="column until holds infinity"),
+            driver.run("SELECT until FROM orders", LIMITS) as result,
+        ):
+            list(result.batches)
+        with driver.run("SELECT CAST(until AS text) AS until FROM orders", LIMITS) as result:
+            assert any("infinity" in str(row["until"]) for batch in result.batches for row in batch.to_pylist())
