@@ -105,6 +105,8 @@ def _check_parts(tree: exp.Expr, dialect: str) -> None:
         if dialect == "mysql" and any(comment.startswith(("!", "M!")) for comment in node.comments or ()):
             raise Refused("A comment that the server would run (/*! … */) is refused. Leave it out.")
         _check_node(node, dialect)
+        if dialect == "duckdb":
+            _check_rows_of_duckdb(node)
     if dialect == "postgres":
         check_attributes(tree)
 
@@ -151,6 +153,14 @@ def _check_place(node: exp.Table) -> None:
         raise Refused("A table is named as table or schema.table.")
     if node.args.get("db") or node.args.get("catalog"):
         raise Refused("A function with a schema before its name is refused. Write the function's name alone.")
+
+
+def _check_rows_of_duckdb(node: exp.Expr) -> None:
+    if not isinstance(node, exp.Func) or node.arg_key != "this" or not isinstance(node.parent, exp.Table | exp.Lateral):
+        return
+    names = [str(node.name)] if isinstance(node, exp.Anonymous) else node.sql_names()
+    if not functions.ROWS_OF_DUCKDB.intersection(map(str.lower, names)):
+        raise Refused(f"The function {names[0].lower()} is refused in FROM. Write it between SELECT and FROM.")
 
 
 def _check_function(name: str, dialect: str, *, known: bool) -> None:

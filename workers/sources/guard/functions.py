@@ -106,6 +106,8 @@ DUCKDB: Final = names(
     "try_strptime unpivot_list url_decode url_encode weekday yearweek entropy list_sort list_filter date_diff "
     "strftime"
 )
+ROWS_OF_DUCKDB: Final = names("generate_series range json_each json_tree unnest")
+"""What may give rows in DuckDB's FROM. There a name may be another function: `histogram` reads the table of a name."""
 CLICKHOUSE: Final = names(
     "toyyyymm toyear tomonth todayofmonth todayofweek tohour tostartofmonth tostartofyear tostartofweek tostartofday "
     "tostartofquarter tostartofhour todate todatetime tostring toint64 toint32 tofloat64 todecimal64 touint64 "
