@@ -7,6 +7,7 @@ SourceError
 ├── LoginCanWrite      the login has rights that it does not need; the message holds the SQL that takes them away
 ├── Misconfigured      the URL or the settings of the source cannot be used
 ├── SourceAway         the source does not answer now; it may be tried again
+│   └── LookAgain      what was known of its files does not fit them; a new connection looks at them again
 └── Cancelled          somebody stopped the statement
 """
 
@@ -45,6 +46,10 @@ class Misconfigured(SourceError):
 
 class SourceAway(SourceError):
     """The source does not answer now."""
+
+
+class LookAgain(SourceAway):
+    """What was known of a source's files does not fit them: a new connection looks at them again."""
 
 
 class Cancelled(SourceError):

@@ -19,7 +19,15 @@ from workers.sources.broker.memory import Memory
 from workers.sources.broker.pool import Connection, Pool
 from workers.sources.broker.requests import Answered, Ask, Request, State
 from workers.sources.drivers.base import Driver
-from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError, StatementFailed
+from workers.sources.errors import (
+    Cancelled,
+    LookAgain,
+    Misconfigured,
+    Refused,
+    SourceAway,
+    SourceError,
+    StatementFailed,
+)
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
@@ -107,6 +115,8 @@ class Broker:
         with self.memory.result() as grows, scrubbed(source):
             try:
                 return self._once(pool, request, limits, job, grows)
+            except LookAgain:
+                return self._once(pool, request, limits, job, grows, fresh=True)
             except SourceAway:
                 # A kept connection may be one that the server has closed: that shows at once, and nothing was given
                 # out. A source that cannot be reached, or is lost in the middle of long work, is not asked twice.

@@ -15,13 +15,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import duckdb
 from fsspec import AbstractFileSystem
 
-from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock, quoted, text
+from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock
+from workers.sources.drivers.file_views import create_view, found_unlike
 from workers.sources.drivers.folder import MOST_TABLES, READERS, table_name
 from workers.sources.errors import Misconfigured, SourceAway, SourceError
 from workers.sources.values import Source
 
 OPTIONS = {"endpoint", "region"}
 MOST_FILES = 50_000
+FILES_BY_NAME = 100
+"""Files of a prefix that are all looked into for columns and types, each with a request or two to the bucket."""
 CONNECT_S, READ_S, TRIES = 5, 20, 2
 
 
@@ -134,12 +137,12 @@ def open_bucket(source: Source) -> LockedDuckDB:
     try:
         connection.register_filesystem(files)
         for name, (reader, path) in found.items():
-            _view(connection, source, name, f"{reader}({text(f's3://{place.root}/{path}')})")
+            _view(connection, source, name, reader, f"s3://{place.root}/{path}", by_name=len(names) <= FILES_BY_NAME)
         lock(connection, [f"s3://{place.root}/"])
     except BaseException:
         connection.close()
         raise
-    return LockedDuckDB(connection, [f"s3://{place.root}", place.root])
+    return LockedDuckDB(connection, [f"s3://{place.root}", place.root], found_unlike)
 
 
 def tables_among(files: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -166,9 +169,11 @@ def tables_among(files: Iterable[str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _view(connection: duckdb.DuckDBPyConnection, source: Source, name: str, rows: str) -> None:
+def _view(
+    connection: duckdb.DuckDBPyConnection, source: Source, name: str, reader: str, path: str, *, by_name: bool
+) -> None:
     try:
-        connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM {rows}")  # noqa: S608  quoted
+        create_view(connection, name, reader, path, by_name=by_name)
     except duckdb.IOException:
         raise SourceAway(f"{source.name} cannot be read now: the bucket does not answer.") from None
     except (duckdb.Error, OSError) as error:

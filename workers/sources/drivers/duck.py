@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers.base import Stop, capped
 from workers.sources.drivers.plans import duckdb_rows
-from workers.sources.errors import SourceAway, StatementFailed
+from workers.sources.errors import LookAgain, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
 
 BATCH_ROWS = 10_000
@@ -57,8 +57,15 @@ def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[str] = ()) -> 
 class LockedDuckDB:
     """A connection that was locked."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, hidden: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        hidden: Sequence[str] = (),
+        found_unlike: Callable[[Exception], bool] = lambda error: False,
+    ) -> None:
+        """`hidden` is in no message. `found_unlike` says of an error whether a file has to be looked at again."""
         self._connection = connection
+        self._found_unlike = found_unlike
         self._stop: Stop | None = None
         self._hidden = tuple(hidden)
 
@@ -164,6 +171,11 @@ class LockedDuckDB:
             raise MemoryError from None
         except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
             stop.check()
+            if self._found_unlike(error):
+                raise LookAgain(
+                    "A file has other values below its first rows, where only whole numbers are. Its columns have new "
+                    "types now: send the statement again."
+                ) from None
             said = " ".join(str(error).split())
             for secret in self._hidden:
                 said = said.replace(secret, "…")

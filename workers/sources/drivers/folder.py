@@ -7,11 +7,12 @@ from pathlib import Path
 
 import duckdb
 
-from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock, quoted, text
+from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock
+from workers.sources.drivers.file_views import CSV, PARQUET, create_view, found_unlike
 from workers.sources.errors import Misconfigured
 from workers.sources.values import Source
 
-READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
+READERS = {".parquet": PARQUET, ".csv": CSV, ".tsv": CSV}
 MOST_TABLES = 2_000
 
 
@@ -29,15 +30,14 @@ def open_folder(source: Source) -> LockedDuckDB:
     connection = duckdb.connect(":memory:", config=CONFIG)
     for name, (reader, path) in found.items():
         try:
-            view = f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({text(path)})"  # noqa: S608  quoted
-            connection.execute(view)
+            create_view(connection, name, reader, path, by_name=True)
         except duckdb.Error:
             connection.close()
             raise Misconfigured(
                 f"The table {name} of {source.name} cannot be read: a file of it is damaged or unlike the others."
             ) from None
     lock(connection, [str(folder)])
-    return LockedDuckDB(connection, [str(folder)])
+    return LockedDuckDB(connection, [str(folder)], found_unlike)
 
 
 def tables_in(folder: Path) -> dict[str, tuple[str, str]]:
