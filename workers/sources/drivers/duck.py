@@ -50,6 +50,7 @@ def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[str] = ()) -> 
         if folders:
             listed = ", ".join(map(text, folders))
             connection.execute(f"SET allowed_directories = [{listed}]")
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")  # else a day would begin at this machine's midnight
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -33,6 +34,26 @@ def test_a_file_is_opened_again_while_it_is_open_and_stays_locked(tmp_path: Path
             assert rows(driver, "SELECT id FROM orders") == [{"id": 1}]
             with pytest.raises(SourceError):
                 rows(driver, f"SELECT * FROM read_text('{__file__}')")
+
+
+def test_a_day_begins_at_midnight_in_utc_whatever_the_time_zone_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "shop.duckdb"
+    with closing(duckdb.connect(str(file))) as made:
+        made.execute("CREATE TABLE orders AS SELECT timestamptz '2024-02-29 23:30:00+00' AS moment")
+    source = named_source("shop", SourceSettings(url_env="SHOP_URL"), SecretStr(f"duckdb:///{file}"))
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with closing(open_source(source)) as one, closing(open_source(source)) as other:
+            for driver in (one, other):
+                with driver.run("SELECT CAST(moment AS date)::text AS day, moment FROM orders", LIMITS) as result:
+                    (row,) = [row for batch in result.batches for row in batch.to_pylist()]
+                assert (row["day"], row["moment"].isoformat()) == ("2024-02-29", "2024-02-29T23:30:00+00:00")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(
