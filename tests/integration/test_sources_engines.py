@@ -27,6 +27,7 @@ from workers.sources.errors import (
     LimitReached,
     LoginCanWrite,
     Misconfigured,
+    Refused,
     SourceAway,
     SourceError,
     StatementFailed,
@@ -330,6 +331,27 @@ def test_a_value_of_postgres_that_would_come_wrong_is_refused(world: World, valu
         with pytest.raises(StatementFailed, match="CAST"):
             read_all(driver, f"SELECT {value} AS v")
         assert read_all(driver, f"SELECT ({value})::text AS v") == 1
+
+
+@only_of("postgres")
+def test_a_partition_of_a_denied_table_is_denied_with_it(world: World) -> None:
+    login = world.reader.split("://")[1].split(":")[0]
+    world.admin.execute("CREATE TABLE pay (id int, year int) PARTITION BY RANGE (year)")
+    world.admin.execute("CREATE TABLE pay_all PARTITION OF pay FOR VALUES FROM (0) TO (3000) PARTITION BY RANGE (year)")
+    world.admin.execute("CREATE TABLE pay_2024 PARTITION OF pay_all FOR VALUES FROM (2024) TO (2025)")
+    try:
+        world.admin.execute("INSERT INTO pay VALUES (1, 2024)")
+        world.admin.execute(f"GRANT SELECT ON pay, pay_2024 TO {login}")
+        with opened(world.source(tables_denied=("pay",))) as driver:
+            for table in ("pay", "pay_all", "pay_2024"):
+                with pytest.raises(Refused, match="that may be read"):
+                    rows(world.source(tables_denied=("pay",)), driver, f"SELECT * FROM {table}")
+            assert rows(world.source(), driver, "SELECT id FROM pay") == [{"id": 1}]
+        world.admin.execute(f"REVOKE SELECT ON pay FROM {login}")
+        with opened(world.source()) as driver:
+            assert rows(world.source(), driver, "SELECT id FROM pay_2024") == [{"id": 1}], "all that it may read of pay"
+    finally:
+        world.admin.execute("DROP TABLE pay")
 
 
 @only_of("postgres")

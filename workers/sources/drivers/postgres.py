@@ -47,8 +47,14 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog',
   AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
   AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
   AND (pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.has_any_column_privilege(c.oid, 'SELECT'))
+  AND NOT (c.relispartition AND EXISTS (
+    WITH RECURSIVE above AS (
+      SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid = c.oid
+      UNION ALL SELECT i.inhparent FROM pg_catalog.pg_inherits i JOIN above ON i.inhrelid = above.inhparent
+    ) SELECT FROM above WHERE pg_catalog.has_any_column_privilege(above.inhparent, 'SELECT')))
 ORDER BY 1, 2
 """
+"""A partition is left out where the login can read the table that it is a part of: who denies that denies both."""
 COLUMNS = """
 SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
