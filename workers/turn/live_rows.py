@@ -21,7 +21,7 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, OursToFix, SlackUnreachable
 from core.phrases import say
 from core.settings import Settings
-from core.steps import CellRan, StatementRan, TableNote
+from core.steps import CellRan, LookedUp, StatementRan, TableNote
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.telemetry import get_logger
@@ -75,19 +75,19 @@ class LiveRows:
     def of(self, cell: CellRan) -> OnRequest:
         """What answers the requests of this cell."""
         left = [one for one in cell.statements if not one.error]
-        return lambda kind, payload: self._answer(cell.title, left, payload)
+        return lambda kind, payload: self._answer(cell, left, payload)
 
     def stop(self) -> None:
         """Nobody waits any more: a statement is ended at the server."""
         self._stop.set()
 
-    def _answer(self, title: str, left: list[StatementRan], payload: Mapping[str, Any]) -> Any:
+    def _answer(self, cell: CellRan, left: list[StatementRan], payload: Mapping[str, Any]) -> Any:
         """The rows, with an open file. Raises SourceError, a sentence for the cell."""
         try:
             ask = Ask.model_validate(payload)
         except ValidationError:
             raise Refused("The request is not one that a cell can make in a scheduled run.") from None
-        ask = ask.model_copy(update={"source": ask.source or next(iter(self._settings.sources), "")})
+        ask = ask.model_copy(update={"source": ask.source or _meant(cell, asked_of(ask), list(self._settings.sources))})
         broker = self._allowed(ask.source)
         seconds = max(1.0, self._ends_at - time.monotonic())
         request = Request(ask=ask, seconds=seconds, bytes=self._bytes_left(ask.source))
@@ -104,7 +104,7 @@ class LiveRows:
             return answer.value
         try:
             self._note(ask.source, answer)
-            self._compare(title, ask, answer, descriptor, left)
+            self._compare(cell.title, ask, answer, descriptor, left)
         except BaseException as error:
             os.close(descriptor)
             if isinstance(error, OursToFix):
@@ -184,6 +184,19 @@ class LiveRows:
             return described(self._blobs.get(before.rows_file.sha256))
         except BlobMissing:
             return None
+
+
+def _meant(cell: CellRan, asked: str, known: Sequence[str]) -> str:
+    """The source that a request without a name went to in the report: by the same request, or the cell's only one.
+
+    Raises Refused when nothing tells it.
+    """
+    before: list[StatementRan | LookedUp] = [*cell.statements, *cell.lookups]
+    same = {one.source for one in before if one.asked == asked}
+    found = same or {one.source for one in before} or set(known)
+    if len(found) != 1:
+        raise Refused(f"Say which source is meant: source=... Sources: {', '.join(known)}.")
+    return found.pop()
 
 
 def _counterpart(left: Sequence[StatementRan], asked: str, source: str, sql: str) -> StatementRan | None:

@@ -29,6 +29,19 @@ def test_a_statement_is_sent_again_and_only_the_figures_that_changed_are_told(sh
     assert shop.state() == "active"
 
 
+def test_a_statement_that_names_no_source_is_sent_to_the_one_that_it_was_sent_to(
+    new_world: NewWorld, tmp_path: Path
+) -> None:
+    other = '[sources.archive]\nurl_env = "ARCHIVE"\nchannels = ["C0OTHER001"]\n'
+    shop = of_file(new_world(team=other + TEAM), tmp_path / "shop.db")
+    try:
+        shop.schedule(ASK.replace(", source='shop'", ""))
+        shop.change("INSERT INTO orders VALUES (5, 2, 10.00, NULL)")
+        assert "total: 122.74 → 132.74" in shop.run()
+    finally:
+        shop.close()
+
+
 def test_each_statement_is_written_down_in_the_name_of_the_owner(shop: Shop) -> None:
     shop.schedule()
     shop.run()
