@@ -127,9 +127,10 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         raise Refused("A function with a schema before its name is refused. Write the function's name alone.")
     if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
         _check_place(node)
-    if isinstance(node, exp.In) and node.args.get("field") is not None and dialect != "duckdb":
-        # SQLite reads the table of that name.
-        raise Refused("IN without brackets is refused. Write IN (SELECT …) or IN (…).")
+    if isinstance(node, exp.In) and _may_name_a_table(node, dialect):
+        raise Refused(
+            "IN with a name alone is refused. Write IN (SELECT …), or a value or several between the brackets."
+        )
     if isinstance(node, exp.Select) and not node.expressions:
         raise Refused(f"The SELECT names no columns. {ONLY_SELECT}")
     if isinstance(node, exp.Select) and (node.args.get("operation_modifiers") or node.args.get("kind")):
@@ -146,6 +147,18 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
             raise Refused(
                 f'{node.name} names the login and is refused. A column of that name is written "{node.name}".'
             )
+
+
+def _may_name_a_table(node: exp.In, dialect: str) -> bool:
+    """Whether the database reads a table for IN: SQLite without brackets, ClickHouse also with them."""
+    if node.args.get("field") is not None:
+        return dialect != "duckdb"
+    if dialect != "clickhouse" or len(node.expressions) != 1:
+        return False
+    (only,) = node.expressions
+    while isinstance(only, exp.Paren | exp.Alias):
+        only = only.this
+    return isinstance(only, exp.Column | exp.Dot)
 
 
 def _check_place(node: exp.Table) -> None:

@@ -38,6 +38,10 @@ SELECT sleep(3)
 SELECT dictGet('d', 'a', 1)
 SELECT * FROM system.users
 SELECT getSetting('x')
+SELECT (1, 'Ada', 100000) IN (salaries)
+SELECT id FROM orders WHERE (id, 100000) NOT IN (shop.salaries)
+SELECT 1 IN ((salaries))
+SELECT 1 GLOBAL IN (salaries AS s)
 SYSTEM SHUTDOWN
 KILL QUERY WHERE 1
 OPTIMIZE TABLE orders
