@@ -30,7 +30,7 @@ from executor.client import OnRequest, WithFile
 from workers.schedules.drift import table_drift
 from workers.schedules.results import described
 from workers.sources.broker.client import BrokerClient
-from workers.sources.broker.requests import Answered, Ask, Request
+from workers.sources.broker.requests import Answered, Ask, Request, why_refused
 from workers.sources.errors import LimitReached, Refused, SourceAway, SourceError
 from workers.turn.kept_rows import asked_of
 
@@ -85,8 +85,8 @@ class LiveRows:
         """The rows, with an open file. Raises SourceError, a sentence for the cell."""
         try:
             ask = Ask.model_validate(payload)
-        except ValidationError:
-            raise Refused("The request is not one that a cell can make in a scheduled run.") from None
+        except ValidationError as error:
+            raise Refused(why_refused(error)) from None
         ask = ask.model_copy(update={"source": ask.source or _meant(cell, asked_of(ask), list(self._settings.sources))})
         broker = self._allowed(ask.source)
         seconds = max(1.0, self._ends_at - time.monotonic())

@@ -32,7 +32,7 @@ from workers.agent.about_steps import statements_of
 from workers.agent.source import computed_names
 from workers.agent.text import clip
 from workers.sources.broker.client import BrokerClient
-from workers.sources.broker.requests import Ask, Request
+from workers.sources.broker.requests import Ask, Request, why_refused
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.kept_rows import asked_of, keep_answer, keep_rows, room_left
@@ -86,8 +86,8 @@ class SourceRequests:
         """The answer to a request, with an open file where rows come. Raises SourceError, a sentence for the cell."""
         try:
             ask = Ask.model_validate(payload)
-        except ValidationError:
-            raise Refused("The request is not one that a cell can make. Call query(sql, source, params).") from None
+        except ValidationError as error:
+            raise Refused(why_refused(error)) from None
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
         settings = self._turn.context.settings.sources[ask.source]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 LIMIT = 8 << 20
 """Largest frame in bytes, either way. Rows are in no frame."""
@@ -25,6 +25,16 @@ class Ask(BaseModel):
     rows: int = Field(default=5, ge=1, le=10_000)
     words: str = Field(default="", max_length=4_000)
     """What to look for in the schema."""
+
+
+def why_refused(error: ValidationError) -> str:
+    """What a cell is told of a request that is none: what is too long in it, or how to ask."""
+    for each in error.errors(include_url=False, include_input=False):
+        if each["type"] in ("string_too_long", "too_long"):
+            kind = "characters" if each["type"] == "string_too_long" else "values"
+            place = ".".join(str(part) for part in each["loc"][:2])
+            return f"{place} is too long: at most {each['ctx']['max_length']:,} {kind} are taken. Send less at a time."
+    return "The request is not one that a cell can make. Call query(sql, source, params)."
 
 
 class Request(BaseModel):

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from executor.frames import encode, read_message
 from workers.sources.broker.client import RESTARTED, BrokerClient, BrokerRestarted
-from workers.sources.broker.requests import LIMIT, Ask, Request
+from workers.sources.broker.requests import LIMIT, Ask, Request, why_refused
 from workers.sources.errors import SourceAway, StatementFailed
 
 REQUEST = Request(ask=Ask(ask="rows", source="shop", sql="select 1"), seconds=5, bytes=1)
@@ -74,3 +75,19 @@ def test_an_error_comes_as_its_kind(
 ) -> None:
     with pytest.raises(kind):
         answered(lambda peer: peer.sendall(encode(frame))).ask(REQUEST, threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("payload", "said"),
+    [
+        ({"ask": "rows", "sql": "x" * 200_001}, "sql is too long: at most 200,000 characters"),
+        ({"ask": "rows", "params": {"note": "x" * 100_001}}, "params.note is too long: at most 100,000 characters"),
+        ({"ask": "rows", "params": {str(at): at for at in range(501)}}, "params is too long: at most 500 values"),
+        ({"ask": "rows", "sql": 5}, "Call query(sql, source, params)"),
+    ],
+    ids=["statement", "parameter", "parameters", "no request"],
+)
+def test_what_is_too_long_in_a_request_is_told(payload: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Ask.model_validate(payload)
+    assert said in why_refused(caught.value)
