@@ -18,8 +18,11 @@ from workers.agent.provenance.words import (
     DOWN,
     LEVEL_BEFORE,
     MAGNITUDE,
+    NEARLY,
+    OVER,
     PERCENT_WORDS,
     STEPS,
+    UNDER,
     UNITS,
     UP,
     has_word,
@@ -58,17 +61,31 @@ def bounds(claim: Claim, text: str) -> list[Bounds]:
     that is rounded to its zeros comes last."""
     one = claim.numeral
     found = []
-    about = ABOUT.search(text, max(0, one.start - 16), one.start) is not None
     for value, decimals in one.readings:
         fine = max(decimals, 0) if decimals < 0 else decimals
         found.append(Bounds(value * one.scale, 0.5 * 10.0**-fine * one.scale, False))
         digits = f"{value:.0f}" if decimals <= 0 and value == int(value) else ""
         zeros = len(digits) - len(digits.rstrip("0"))
-        if about:
-            found.append(Bounds(value * one.scale, 10.0 ** (zeros if digits else -decimals) * one.scale, True))
+        loose = _loosely(text, one.start, value * one.scale, 10.0 ** (zeros if digits else -decimals) * one.scale)
+        if loose is not None:
+            found.append(loose)
         elif zeros >= 3 and len(digits) - zeros >= 2:
             found.append(Bounds(value * one.scale, 0.5 * 10.0**zeros * one.scale, True))
     return found
+
+
+def _loosely(text: str, start: int, value: float, step: float) -> Bounds | None:
+    """The sizes that a figure stands for by the words before it ("about 1,000", "over 1,000"); None without any.
+
+    `step` is the size of its last digit that is no zero. "About" and "nearly" reach no further than half the figure,
+    however few digits it has. On the wrong side of "over" or "under" a real figure may be a tenth away.
+    """
+    near, wrong = min(step, value / 2), min(step, value / 10)
+    reaches = ((OVER, wrong, step), (UNDER, value, wrong), (NEARLY, near, wrong), (ABOUT, near, near))
+    for cue, down, up in reaches:
+        if cue.search(text, max(0, start - 16), start):
+            return Bounds(value + (up - down) / 2, (down + up) / 2, True)
+    return None
 
 
 def candidates(claim: Claim, scene: Scene, facts: Facts, only_cell: int = 0) -> list[Candidate]:

@@ -141,12 +141,19 @@ BACK = re.compile(
     re.IGNORECASE,
 )
 """Words with which a report refers to an earlier turn."""
+_BEFORE_FIGURE = r"\s*\W?\s*$"
 ABOUT = re.compile(
-    r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|over|more than|under|less than|just|"
-    r"rund|etwa|ca\.?|circa|knapp|gut|fast|ungefähr|über|mehr als|weniger als)|"
-    r"[~≈∼]|约|近|大约|超过|不到|逾)\s*\W?\s*$",
+    r"(?:\b(?:about|around|roughly|approximately|approx\.?|some|just|rund|etwa|ca\.?|circa|ungefähr)|"
+    rf"[~≈∼]|约|大约){_BEFORE_FIGURE}",
     re.IGNORECASE,
 )
+"""Words before a figure that the real one is near, on either side."""
+OVER = re.compile(rf"(?:\b(?:over|more than|gut|über|mehr als)|超过|逾){_BEFORE_FIGURE}", re.IGNORECASE)
+"""Words before a figure that the real one is above."""
+NEARLY = re.compile(rf"(?:\b(?:nearly|almost|knapp|fast)|近){_BEFORE_FIGURE}", re.IGNORECASE)
+"""Words before a figure that the real one is a little below."""
+UNDER = re.compile(rf"(?:\b(?:under|less than|weniger als)|不到){_BEFORE_FIGURE}", re.IGNORECASE)
+"""Words before a figure that the real one is below, however far."""
 MAGNITUDE = re.compile(
     r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|"
     r"verlust\w*|minus|rückgang|"

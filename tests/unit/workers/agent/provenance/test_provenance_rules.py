@@ -571,3 +571,21 @@ def test_a_sentence_of_thousands_of_figures_is_read_in_pieces() -> None:
     assert len(reading.claims) == 2_500
     assert max(end - start for start, end in {claim.span for claim in reading.claims}) <= 1_500
     assert all(claim.span[0] <= claim.start < claim.end <= claim.span[1] for claim in reading.claims)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown_value"),
+    [("about 1000", "120"), ("about 1000", "1900"), ("nearly 1000", "120"), ("almost 1000", "1400"),
+     ("over 2000", "1400"), ("more than 1 million", "120000"), ("less than 1000", "1400"), ("约1000", "120")],
+)  # fmt: skip
+def test_words_such_as_about_do_not_make_a_round_figure_fit_any_value(words: str, shown_value: str) -> None:
+    assert set(states(f"There were {words} orders.", f"orders: {shown_value}").values()) == {"unsourced"}
+
+
+@pytest.mark.parametrize(
+    ("words", "shown_value"),
+    [("about 1000", "960"), ("nearly 1000", "980"), ("over 1000", "1900"), ("over 100", "120"), ("under 1000", "120"),
+     ("just over 1 million", "1040000"), ("about 1.2 million", "1234567"), ("约1000", "980"), ("knapp 500", "487")],
+)  # fmt: skip
+def test_words_such_as_about_let_a_round_figure_stand_for_one_near_it(words: str, shown_value: str) -> None:
+    assert set(states(f"There were {words} orders.", f"orders: {shown_value}").values()) == {"sourced"}
