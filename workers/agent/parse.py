@@ -32,7 +32,7 @@ from workers.agent.tools import (
     tool_of_arguments,
 )
 
-_FENCE = re.compile(r"^[ \t]*+(?P<fence>```+|~~~+)[ \t]*+(?P<word>[\w+-]*+)[^\n`]*+\n", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*+(?P<fence>```++|~~~++)[ \t]*+(?P<word>[\w+-]*+)[^\n`]*+\n", re.MULTILINE)
 _CODE_TAG = re.compile(
     r"<(code|execute|run_python|tool_code)>[ \t]*\n(?P<code>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )

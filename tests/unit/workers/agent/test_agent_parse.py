@@ -35,7 +35,7 @@ def test_names_that_models_invent_for_run_python_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("opening", ["", "```", "~~~", "<think>", "<code>\n", "final answer:", "- ", "{", "["])
-@pytest.mark.parametrize("filler", ["x", " ", "\n", "` ", "# ", "ok. ", "< ", "[", '"'])
+@pytest.mark.parametrize("filler", ["x", " ", "\n", "` ", "# ", "ok. ", "< ", "[", '"', "~", "`"])
 def test_a_long_reply_of_one_thing_is_read_in_one_go(opening: str, filler: str) -> None:
     """A pattern that begins anew at each character would go on past the suite's limit for a test."""
     read_reply(said(text=opening + filler * (400_000 // len(filler)) + "."), 1)
