@@ -185,6 +185,18 @@ def last_cell(turns: Turns) -> CellRan | None:
     return None
 
 
+def was_reset(steps: Sequence[Step]) -> bool:
+    """Whether the session was reset in these steps, and no cell ran since."""
+    marks = (step for step in reversed(steps) if isinstance(step, CellRan) or (isinstance(step, Forgot) and step.done))
+    return isinstance(next(marks, None), Forgot)
+
+
+def since_reset(steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps behind the last reset of the session; all of them when it never was."""
+    place = max((n for n, step in enumerate(steps) if isinstance(step, Forgot) and step.done), default=-1)
+    return steps[place + 1 :]
+
+
 def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
     """The cells whose effects a session should have but does not know. `known` are the cells that it knows.
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from core.steps import CellRan, Step
+from workers.agent.about_steps import since_reset
 from workers.agent.source import assigned_names, compared_values
 from workers.agent.text import one_line
 from workers.agent.turn import files_of
@@ -102,7 +103,7 @@ def _missing_keys(line: str, words: list[str]) -> list[str]:
 
 
 def _names(before: Sequence[Step]) -> list[str]:
-    cells = [step for step in before if isinstance(step, CellRan) and step.status == "ok"]
+    cells = [step for step in since_reset(before) if isinstance(step, CellRan) and step.status == "ok"]
     own = [name for cell in reversed(cells) for name in assigned_names(cell.code)]
     return [*own, *(name for name in dir(builtins) if not name.startswith("_"))]
 

@@ -65,10 +65,12 @@ class Detail(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources."""
+    """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources. `reset`: the
+    session was reset, and no cell ran since."""
 
     procedures: tuple[str, ...] = ()
     schemas: str = ""
+    reset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +274,10 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
     briefings = [step for step in opening if isinstance(step, Briefed)]
     asked = questions(opening, detail.message)
     files = files_text(turn, briefings, files_chars)
-    return user(
-        turn.prompts.render(
-            name, messages=asked, files=files, schemas=beside.schemas, procedures=list(beside.procedures)
-        )
-    )
+    given: dict[str, object] = {"files": files, "schemas": beside.schemas, "procedures": list(beside.procedures)}
+    if name == "follow_up":
+        given["reset"] = beside.reset
+    return user(turn.prompts.render(name, messages=asked, **given))
 
 
 def _pictures(turn: Turn, steps: Sequence[Step], charts: frozenset[str], detail: Detail) -> list[Message]:
@@ -288,7 +289,7 @@ def _pictures(turn: Turn, steps: Sequence[Step], charts: frozenset[str], detail:
 
 def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step], charts: frozenset[str]) -> Block:
     cells = [step for step in episode.steps if isinstance(step, CellRan)]
-    stays = any(isinstance(step, Asked | Finished | Questioned) for step in episode.steps)
+    stays = any(isinstance(step, Asked | Noted | Finished | Questioned) for step in episode.steps)
     return Block(
         lambda detail: [
             *_episode(turn, episode, thread, detail),

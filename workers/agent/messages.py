@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from core.steps import Asked, Briefed, CellRan, Finished, Step
+from core.steps import Asked, Briefed, CellRan, Finished, Forgot, Noted, Step, open_question
 from core.values import Language
 from workers.agent import guards, plans, stages
+from workers.agent.about_steps import was_reset
 from workers.agent.actions import Message
 from workers.agent.memory import (
     FIGURES_CHARS,
@@ -49,6 +50,8 @@ _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
+_LEFT_OUT_WORDS = 40
+_WORDS_CHARS = 300
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
 _BARE = Detail(observation=200, code=300, report=500, message=400)
@@ -246,7 +249,8 @@ class _Draft:
             for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
                 if gone:
                     titles = [block.title for block, _ in run]
-                    left_out = {"turns": 0, "reported": [], "files": "", "cells": titles[-20:], "plan": plan}
+                    left_out = {"turns": 0, "reset": False, "reported": [], "words": [], "files": ""}
+                    left_out |= {"cells": titles[-20:], "plan": plan}
                     found.append(user(self._turn.prompts.render("left_out", **left_out)))
                 else:
                     found.extend(message for _, one in run for message in one or ())
@@ -278,20 +282,23 @@ def _beside_questions(turn: Turn) -> list[Beside]:
     A procedure is told once, where it first fits. The tables of data sources are those of this turn's question.
     """
     told: set[str] = set()
+    seen: list[Step] = []
     found = []
     for steps in (*turn.earlier, turn.steps):
         opening, _ = episodes(steps)
         asked = "\n".join(step.text for step in opening if isinstance(step, Asked))[:_PROCEDURE_CHARS]
         procedures = tuple(each for each in turn.prompts.procedures(asked) if each not in told)
         told.update(procedures)
-        found.append(Beside(procedures))
+        found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps)))
+        seen.extend(steps)
     described = [source for source in turn.environment.sources if source.schema]
     schemas = turn.prompts.render("schemas", sources=described) if described else ""
     return [*found[:-1], found[-1]._replace(schemas=schemas)]
 
 
 def _left_out_turns(turn: Turn, count: int) -> str:
-    """What replaces the first `count` turns. Their files stay described, the figures of their reports are named."""
+    """What replaces the first `count` turns. Their files stay described, the figures of their reports are named, and so
+    is what people noted and answered."""
     if not count:
         return ""
     gone = turn.earlier[:count]
@@ -301,8 +308,33 @@ def _left_out_turns(turn: Turn, count: int) -> str:
     )
     limit = min(FIGURES_CHARS, turn.context_chars // 16)
     reported = [line for steps in gone[-_LEFT_OUT_REPORTS:] if (line := _reported(steps, limit))]
-    told = {"turns": count, "reported": reported, "files": files, "cells": [], "plan": ""}
+    words = [line for steps in gone for line in _words(steps)][-_LEFT_OUT_WORDS:]
+    while sum(map(weight, words)) > turn.context_chars // 16:
+        words = words[1:]
+    reset = any(isinstance(step, Forgot) and step.done for step in turn.thread_steps)
+    told = {
+        "turns": count,
+        "reset": reset,
+        "reported": reported,
+        "words": words,
+        "files": files,
+        "cells": [],
+        "plan": "",
+    }
     return turn.prompts.render("left_out", **told)
+
+
+def _words(steps: Sequence[Step]) -> Iterator[str]:
+    """What people noted, answered or added in a turn after its question, a line each. What they were asked stands
+    before an answer."""
+    said = [place for place, step in enumerate(steps) if isinstance(step, Asked) and not step.left_out]
+    for place, step in enumerate(steps):
+        if not isinstance(step, Noted) and place not in said[1:]:
+            continue
+        assert isinstance(step, Asked | Noted)  # noqa: S101 - `said` holds nothing else; mypy cannot see it
+        asked = open_question(steps[:place]) if isinstance(step, Asked) else None
+        question = f"“{one_line(asked.question, _WORDS_CHARS)}” → " if asked is not None else ""
+        yield f"{sanitize_name(step.author or step.user)}: {question}{one_line(step.text, _WORDS_CHARS)}"
 
 
 def _reported(steps: Sequence[Step], limit: int) -> str:

@@ -399,8 +399,24 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "change_of_approach": [{"what": "code", "count": 3, "detail": "Sum by region"}],
         "last_calls": [{"replies": 1, "cells": 2}],
         "left_out": [
-            {"turns": 2, "reported": ["how much? → 42 EUR (North)"], "files": "## Files\n…", "cells": [], "plan": ""},
-            {"turns": 0, "reported": [], "files": "", "cells": ["Load", "Sum"], "plan": "✓ 1. Load — rows\n○ 2. Sum"},
+            {
+                "turns": 2,
+                "reset": True,
+                "reported": ["how much? → 42 EUR (North)"],
+                "words": ["Ben: “Gross or net?” → net", "Ana: amounts are in thousands"],
+                "files": "## Files\n…",
+                "cells": [],
+                "plan": "",
+            },
+            {
+                "turns": 0,
+                "reset": False,
+                "reported": [],
+                "words": [],
+                "files": "",
+                "cells": ["Load", "Sum"],
+                "plan": "✓ 1. Load — rows\n○ 2. Sum",
+            },
         ],
         "repair": [
             {"status": status, "line": 2, "not_set": ["x"], "hint": "", "cell_timeout_s": "120", "memory_mb": 2048}

@@ -12,11 +12,14 @@ from core.steps import (
     Briefed,
     Checked,
     ColumnNote,
+    Commanded,
     Corrected,
     FigureSource,
     FileAbstract,
     Finished,
+    Forgot,
     GaveUp,
+    Noted,
     Questioned,
     Replied,
     SourcePlace,
@@ -350,6 +353,64 @@ def test_the_figures_of_reports_that_are_left_out_stay() -> None:
     earlier = (*now.earlier[:10], reported, *now.earlier[11:])
     told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=40_000)))
     assert "→ 482,310 (North, revenue)" in told[1]["content"]
+
+
+def test_what_people_noted_and_answered_in_turns_that_are_left_out_stays() -> None:
+    now = long_thread(30, 2)
+    question = Questioned(call_id="q1", question="Gross or net?", options=("gross", "net"))
+    first, *others = now.earlier
+    noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
+    answered = (said(call("ask_user", "q1", question="Gross or net?")), question, asked("Net, always.", "Ben", "1.2"))
+    added = (run("y", "c8"), cell("y", "c8", number=8), asked("Without returns!", "Cleo", "1.3"))
+    earlier = ((first[0], noted, *answered, *added, *first[1:]), *others)
+    told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=40_000)))
+    assert "earlier turns of this thread left out" in told[1]["content"]
+    assert "Ben: Our year starts in April.\nBen: “Gross or net?” → Net, always.\nCleo: Without returns!]" in text(told)
+
+
+def test_a_note_that_came_while_the_turn_ran_stays() -> None:
+    now = long_thread(0, 20)
+    noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
+    steps = (*now.steps[:5], noted, *now.steps[5:])
+    told = messages(turn(*steps, limits=AgentLimits(context_chars=40_000)))
+    assert "[Cells left out here" in text(told)
+    assert "Our year starts in April." in text(told)
+
+
+RESET = (
+    Questioned(call_id="reset", question="Forget it all?", options=("Yes", "No")),
+    Commanded(command="confirm", user="U1", author="Ana", text="yes", ts="2.0"),
+    Forgot(done=True, user="U1", author="Ana", text="It is reset."),
+)
+
+
+def test_after_a_reset_the_model_is_not_told_that_its_variables_live() -> None:
+    one = (asked(), BRIEFED, run("df = 1"), cell("df = 1"), finish(), Finished(report="r"))
+    told = messages(turn(asked("And now?"), earlier=(one, RESET)))
+    assert "The session was reset" in told[-1]["content"]
+    assert "still holds the variables" not in text(told)
+    with_file = messages(turn(asked("And now?"), BRIEFED, earlier=(one, RESET)))
+    assert "The session was reset" in with_file[-1]["content"]
+    later = messages(turn(asked("And then?"), earlier=(one, RESET, one)))
+    assert "still holds the variables" in later[-1]["content"]
+
+
+def test_left_out_turns_before_a_reset_define_nothing_any_more() -> None:
+    now = long_thread(30, 2)
+    limits = AgentLimits(context_chars=40_000)
+    told = messages(turn(*now.steps, earlier=(*now.earlier[:5], RESET, *now.earlier[5:]), limits=limits))
+    assert "what they defined since the session was last reset is still alive" in text(told)
+    assert "what they defined is still alive in the session" in text(
+        messages(turn(*now.steps, earlier=now.earlier, limits=limits))
+    )
+
+
+def test_a_name_from_before_a_reset_is_not_suggested() -> None:
+    unknown = failed("NameError: name 'dff' is not defined", "dff.head()", call_id="c2", number=2)
+    one = (asked(), run("df = 1"), cell("df = 1"), finish(), Finished(report="r"))
+    asks = (asked("And now?"), run("dff.head()", "c2"), unknown)
+    assert "did you mean 'df'" in text(messages(turn(*asks, earlier=(one,))))
+    assert "did you mean 'df'" not in text(messages(turn(*asks, earlier=(one, RESET))))
 
 
 @pytest.mark.parametrize("native", [True, False])
