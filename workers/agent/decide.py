@@ -41,6 +41,7 @@ from core.steps import (
     APPROVAL_EXPIRED,
     APPROVAL_REJECTED,
     HOLD_CALL,
+    OUR_CALLS,
     OWN_CALL,
     Approval,
     Asked,
@@ -204,8 +205,8 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
 def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     if not episode.reply.user and (first := _before_plan(turn, intent.call_id)) is not None:
         return first
-    if any(isinstance(step, CellRan) and step.status != "ok" and not step.is_own for step in episode.steps):
-        return _correct(turn, "skipped", intent.call_id)
+    if why := _why_skipped(episode):
+        return _correct(turn, "skipped", intent.call_id, why=why)
     if any(isinstance(step, Decided) and step.outcome in ("redo", "other") for step in episode.steps):
         settled = decided_on_cell(episode.steps, intent.call_id)
         if settled is None:
@@ -233,6 +234,15 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     if decided is None or decided.outcome == "expired":
         return _ask_approval(turn, cell) or cell
     return _as_decided(turn, cell, decided)
+
+
+def _why_skipped(episode: Episode) -> str:
+    """Why the cells that are left of a reply do not run: one before "failed", or the people were "asked". "" if they
+    do."""
+    if any(isinstance(step, CellRan) and step.status != "ok" and not step.is_own for step in episode.steps):
+        return "failed"
+    asked = any(isinstance(step, Questioned) and not step.call_id.startswith(OUR_CALLS) for step in episode.steps)
+    return "asked" if asked else ""
 
 
 def _new_plan(turn: Turn, episode: Episode, intent: RunPython) -> RecordPlan | None:

@@ -163,6 +163,16 @@ def test_a_message_that_comes_while_a_cell_waits_does_not_cancel_it() -> None:
     assert isinstance(action, RunCell)
 
 
+def test_a_cell_that_was_written_before_the_answer_to_its_question_does_not_run() -> None:
+    """ "May I delete it?" with the cell that deletes it behind: a no came too late for that."""
+    reply = said(call("ask_user", "q1", question="Delete it?"), call("run_python", "c1", code="x = 1", title="Delete"))
+    question = Questioned(call_id="q1", question="Delete it?")
+    action = decide(turn(asked(), reply, question, asked("No!", "Ben", "2.0")))
+    assert isinstance(action, CorrectModel)
+    assert (action.reason, action.call_id) == ("skipped", "c1")
+    assert "before the answer" in action.text
+
+
 @pytest.mark.parametrize("reply", [finish(call_id="c1"), said(call("ask_user", "c1", question="Which year?"))])
 def test_a_report_or_question_written_before_a_new_message_is_not_posted(reply: Replied) -> None:
     action = decide(turn(*OPENING, reply, asked("wait, only 2024", "Ben")))

@@ -393,7 +393,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {"sections": LAYOUT, "missing": missing, "invented": invented}
             for missing, invented in [(LAYOUT[1:], ()), ((), ("Outlook",)), (("Limits",), ("Outlook", "By me"))]
         ],
-        "skipped": [{}],
+        "skipped": [{"why": "failed"}, {"why": "asked"}],
         "new_message": [{"what": "question"}],
         "out_of_cells": [{"max_cells": 20, "native_tools": True}, {"max_cells": 20, "native_tools": False}],
         "change_of_approach": [{"what": "code", "count": 3, "detail": "Sum by region"}],
