@@ -153,12 +153,13 @@ def has_readable_file(turns: Turns) -> bool:
 
 
 def only_unreadable_files(turns: Turns) -> bool:
-    """Whether files were refused since the model last replied, and the thread has none that can be read."""
+    """Whether files were refused since the model last replied, and the thread has nothing else to go on: no file that
+    can be read, and no cell that ran well."""
     steps = turns[-1] if turns else ()
     since = next((n for n in range(len(steps) - 1, -1, -1) if isinstance(steps[n], Replied)), -1)
-    return any(isinstance(step, Briefed) and step.problems for step in steps[since + 1 :]) and not has_readable_file(
-        turns
-    )
+    refused = any(isinstance(step, Briefed) and step.problems for step in steps[since + 1 :])
+    ran_well = any(cell.status == "ok" for cell in cells(since_reset(list(_all(turns)))))
+    return refused and not ran_well and not has_readable_file(turns)
 
 
 def unread_files(turns: Turns) -> tuple[FileRef, ...]:

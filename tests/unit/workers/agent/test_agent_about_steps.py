@@ -135,6 +135,15 @@ def test_only_files_that_came_since_the_last_reply_and_cannot_be_read_leave_noth
     assert not only_unreadable_files([[asked(), REFUSED, Replied(purpose="act")]])
 
 
+def test_a_file_that_cannot_be_read_ends_no_analysis_that_goes_on_without_it() -> None:
+    work: list[Step] = [asked(), Replied(purpose="act"), cell(1)]
+    failed: list[Step] = [*work[:2], cell(1).model_copy(update={"status": "error"})]
+    assert not only_unreadable_files([[*work, asked(), REFUSED]])
+    assert not only_unreadable_files([work, [asked(), REFUSED]])
+    assert only_unreadable_files([[*failed, asked(), REFUSED]])
+    assert only_unreadable_files([work, [FORGOT], [asked(), REFUSED]])
+
+
 def test_files_that_a_stop_left_unread_wait_for_the_next_briefing() -> None:
     assert unread_files([[asked(), Unread(files=(FILE,))]]) == (FILE,)
     assert unread_files([[asked(), Unread(files=(FILE,))], [asked(), READ]]) == ()
