@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from core.steps import (
     CONFIRM_CALL,
+    HOLD_CALL,
     Asked,
     Briefed,
     CellRan,
@@ -41,7 +42,7 @@ from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, 
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
 from workers.agent.pictures import picture_message, shown_charts
-from workers.agent.text import clip, fenced_off, one_line, quoted
+from workers.agent.text import clip, fenced_off, one_line, quoted, shares
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import Episode, Turn, episodes
 
@@ -218,7 +219,11 @@ def sanitize_name(name: str) -> str:
 def questions(steps: Sequence[Step], limit: int) -> list[dict[str, str]]:
     """The people's messages among these steps, quoted and bounded, for a prompt."""
     asked = [step for step in steps if isinstance(step, Asked) and not step.left_out]
-    return [{"author": author(step), "text": quoted(clip(step.text, limit // len(asked)))} for step in asked]
+    granted = shares([len(step.text) for step in asked], limit)
+    return [
+        {"author": author(step), "text": quoted(clip(step.text, share))}
+        for step, share in zip(asked, granted, strict=True)
+    ]
 
 
 def files_text(turn: Turn, briefings: Sequence[Briefed], limit: int) -> str:
@@ -464,7 +469,7 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
         if isinstance(step, Questioned):
             waiting = step
         elif isinstance(step, Asked):
-            if waiting is None or (waiting.approval and option_of(step.text, waiting) is None):
+            if waiting is None or (_is_ours(waiting) and option_of(step.text, waiting) is None):
                 yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
             waiting = None
         elif isinstance(step, Decided):
@@ -478,6 +483,11 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             yield _of_person(turn, step, thread, detail)
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)
+
+
+def _is_ours(question: Questioned) -> bool:
+    """Whether we asked, and not the model: the answer decides something, other words are for the model."""
+    return question.approval is not None or question.call_id.startswith(HOLD_CALL)
 
 
 def _joins(asked: Asked, thread: Sequence[Step]) -> bool:

@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from core.steps import Asked, Briefed, CellRan, Finished, Forgot, Noted, Step, open_question
+from core.steps import (
+    OUR_CALLS,
+    Asked,
+    Briefed,
+    CellRan,
+    Finished,
+    Forgot,
+    Noted,
+    Step,
+    open_question,
+    option_of,
+)
 from core.values import Language
 from workers.agent import guards, plans, stages
 from workers.agent.about_steps import was_reset
@@ -333,6 +344,10 @@ def _words(steps: Sequence[Step]) -> Iterator[str]:
             continue
         assert isinstance(step, Asked | Noted)  # noqa: S101 - `said` holds nothing else; mypy cannot see it
         asked = open_question(steps[:place]) if isinstance(step, Asked) else None
+        if asked is not None and asked.call_id.startswith(OUR_CALLS):
+            if option_of(step.text, asked) is not None:
+                continue  # it decided something then
+            asked = None
         question = f"“{one_line(asked.question, _WORDS_CHARS)}” → " if asked is not None else ""
         yield f"{sanitize_name(step.author or step.user)}: {question}{one_line(step.text, _WORDS_CHARS)}"
 

@@ -368,6 +368,20 @@ def test_what_people_noted_and_answered_in_turns_that_are_left_out_stays() -> No
     assert "Ben: Our year starts in April.\nBen: “Gross or net?” → Net, always.\nCleo: Without returns!]" in text(told)
 
 
+def test_other_words_to_our_question_whether_to_post_reach_the_model() -> None:
+    hold = Questioned(call_id="hold-2", question="Post it?", options=("Post it with marks", "Do not post it"))
+    steps = (asked(), run("1"), cell("1"), finish("It is 4711."), hold)
+    answered = messages(turn(*steps, asked("Use net amounts.", "Ben", "2.0")))
+    assert "Use net amounts." in answered[-1]["content"]
+    pressed = messages(turn(*steps, asked("Post it with marks", "Ben", "2.0")))
+    assert "Post it with marks" not in text(pressed)
+
+
+def test_a_short_message_beside_a_long_one_costs_it_nothing() -> None:
+    long = "Rows: " + "x" * 9_000 + " END"
+    assert long in text(messages(turn(asked(long), asked("Please!", "Ben", "1.1"))))
+
+
 def test_a_note_that_came_while_the_turn_ran_stays() -> None:
     now = long_thread(0, 20)
     noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
