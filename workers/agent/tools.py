@@ -143,6 +143,8 @@ _OPTION_KEYS = ("options", "choices", "answers", "suggestions")
 _OPTION_TEXT_KEYS = ("label", "text", "value", "title", "name", "option")
 _WRAPPERS = ("arguments", "parameters", "args", "kwargs", "params")
 
+_LIST_MARK = re.compile(r"\A\s*[-*•]\s+")
+"""The mark of a list item. Without a blank behind it, a hyphen is the minus of a number."""
 _CODE_FENCE = re.compile(
     r"\A\s*(?:```|~~~)[ \t]*(?:python3?|py)?[ \t]*\n(.*?)\n?[ \t]*(?:```|~~~)?\s*\Z", re.DOTALL | re.IGNORECASE
 )
@@ -293,7 +295,7 @@ def read_options(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list | tuple):
         return ()
     texts = [_text(option, _OPTION_TEXT_KEYS) if isinstance(option, Mapping) else str(option) for option in given[:50]]
-    options = [one_line(clean(text).strip(" -*•"), OPTION_CHARS) for text in texts]
+    options = [one_line(_LIST_MARK.sub("", clean(text)).strip(" *•"), OPTION_CHARS) for text in texts]
     return tuple(dict.fromkeys(option for option in options if option))[:MAX_OPTIONS]
 
 

@@ -145,6 +145,12 @@ def test_options_are_read_as_short_distinct_answers(options: object) -> None:
     )
 
 
+def test_the_minus_of_an_option_is_no_mark_of_a_list() -> None:
+    intent = native("ask_user", '{"question": "Which rate?", "options": ["-5%", "5%", "- none", "* **all**"]}')
+    assert isinstance(intent, Question)
+    assert intent.options == ("-5%", "5%", "none", "all")
+
+
 def test_options_are_few() -> None:
     intent = native("ask_user", json.dumps({"question": "Which?", "options": [f"{n} " + "x" * 900 for n in range(40)]}))
     assert isinstance(intent, Question)
