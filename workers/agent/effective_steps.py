@@ -8,7 +8,9 @@ from core.steps import (
     RESET_CALL,
     Asked,
     CellRan,
+    Closed,
     Decided,
+    Finished,
     Forgot,
     GaveUp,
     ModelFailed,
@@ -31,7 +33,8 @@ from workers.agent.stages import without_feedback
 def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
     """The same turns, with what people changed applied.
 
-    If a person continued after an end, the end is left out, with the failures of the model before it. A rejected cell
+    If a person continued after an end, the end is left out, with the failures of the model before it, and with a report
+    before it that could not be posted. A rejected cell
     then counts as skipped, and a question that nobody decided in time may be asked again. A cell that was undone has
     the status "undone". A question about a reset that nobody confirmed is left out. So are steps that this version does
     not know, and statements that are also in the step of their cell. A turn of which nothing is left is empty. Once a
@@ -85,6 +88,8 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
             end = max((place for place, before in enumerate(kept) if isinstance(before, GaveUp)), default=None)
             if end is not None:
                 del kept[end]
+                # A report that the turn gave up behind was not posted: it is decided on again.
+                kept = [before for before in kept if not isinstance(before, Finished | Closed)]
             kept = [_skipped(before) for before in kept]
             if (undecided := _undecided(kept, step)) is not None:
                 kept.append(undecided)

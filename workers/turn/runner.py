@@ -13,7 +13,18 @@ from contextlib import suppress
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import APPROVE_CALL, Acknowledged, Closed, Commanded, Questioned, open_question, words_of
+from core.steps import (
+    APPROVE_CALL,
+    Acknowledged,
+    Closed,
+    Commanded,
+    Finished,
+    Forgot,
+    GaveUp,
+    Questioned,
+    open_question,
+    words_of,
+)
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
@@ -175,17 +186,27 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             _obey(turn, command)
         case LetGo():
             raise LeaseLost(f"the lease of {turn.thread_id} is known to be lost")
-        case Wait() if not turn.steps:  # people have deleted what it was for
-            turn.append(Closed())
         case Wait():
-            turn.show.ends("waiting")
-            if asked := open_question(turn.steps):
-                turn.show.question(turn.steps, asked)
-            rest(turn, "waiting")
-            return True
+            return _wait(turn, view)
         case _:
             turn.append(step_of(action))
     return False
+
+
+def _wait(turn: OpenTurn, view: Turn) -> bool:
+    """Rest until a person answers. A turn that has an end is closed with it: somebody continued behind that end."""
+    if not turn.steps:  # people have deleted what it was for
+        turn.append(Closed())
+        return False
+    ends = [step for step in view.steps if isinstance(step, Finished | Forgot | GaveUp | Closed)]
+    if ends:
+        close(turn, ends[-1])
+        return True
+    turn.show.ends("waiting")
+    if asked := open_question(turn.steps):
+        turn.show.question(turn.steps, asked)
+    rest(turn, "waiting")
+    return True
 
 
 def _question(turn: OpenTurn, action: AskApproval) -> Questioned:

@@ -8,6 +8,7 @@ from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
 
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
+from workers.turn import closing
 
 COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
 MORE = cell("n += 1\nprint('ran', n)", "Count on")
@@ -16,6 +17,10 @@ REPORT = finish("It is **7**.\n\n| a | b |\n|---|---|\n| x | y |")
 
 def outputs(world: World, key: object) -> list[str]:
     return [ran["stdout"] for ran in world.steps(key, "cell")]  # type: ignore[arg-type]
+
+
+def fails(_given: object) -> None:
+    raise ValueError("a fault of ours")
 
 
 def test_a_session_host_that_is_away_for_a_moment_is_waited_for(world: World) -> None:
@@ -168,3 +173,54 @@ def test_a_wake_for_a_thread_that_was_purged_does_nothing(world: World) -> None:
     world.store.purge_thread(key.id)
     world.run(key)
     assert world.messages(key, ours=True) == []
+
+
+def test_a_report_that_could_not_be_posted_is_posted_when_somebody_continues(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn had an end before the one that was taken back: it waited for ever, and took each message along."""
+    world.model = ScriptedModel([COUNT, finish("It ran 1 time."), finish("It ran 1 time, in May too.")])
+    with monkeypatch.context() as patch:
+        patch.setattr(closing, "render_report", fails)
+        key = world.say("how much?")
+        world.settle(key)
+    assert world.statuses(key) == ["failed"]
+    world.say("continue", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.text(key).count("It ran 1 time.") == 1
+    world.say("and in May?", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["done", "done"]
+
+
+def test_what_was_said_while_a_report_could_not_be_posted_is_read_when_somebody_continues(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.model = ScriptedModel([COUNT, finish("It ran 1 time."), finish("It ran 1 time, in May too.")])
+    with monkeypatch.context() as patch:
+        key = world.say("how much?")
+        patch.setattr(closing, "render_report", lambda _: fails(world.say("in May too?", thread=key)))
+        world.settle(key)
+    world.say("continue", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "It ran 1 time, in May too." in world.text(key)
+
+
+def test_a_reset_that_could_not_be_told_is_told_when_somebody_continues(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.model = ScriptedModel([COUNT, finish("It ran 1 time.")])
+    key = world.say("how much?")
+    world.settle(key)
+    world.say("reset", thread=key)
+    world.settle(key)
+    with monkeypatch.context() as patch:
+        patch.setattr(closing, "escape", fails)
+        world.say("yes", thread=key)
+        world.settle(key)
+    assert world.statuses(key) == ["done", "failed"]
+    world.say("continue", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["done", "done"]
