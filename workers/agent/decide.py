@@ -92,7 +92,7 @@ from workers.agent.startup import startup_cell
 from workers.agent.text import CHARS_PER_TOKEN, one_line, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn, episodes
-from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_note
+from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_message_note, with_note
 from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
@@ -191,7 +191,7 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
                 return _correct(turn, "too_early", intent.call_id, what=what)
             if isinstance(intent, Report) and episode.reply.user:
                 return Finish(intent.text, author=episode.reply.author)
-            if _has_news(episode, intent) and guards.replies_left(turn):
+            if _news_of(episode, intent) and guards.replies_left(turn):
                 return _correct(turn, "new_message", intent.call_id, what=what)
             if isinstance(intent, Report) and turn.staged:
                 return _staged(turn, episode, intent)
@@ -364,10 +364,12 @@ def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
             return _correct(turn, "not_approved", cell.call_id, outcome=decided.outcome, author=author, hint=hint)
 
 
-def _has_news(episode: Episode, intent: Question | Report) -> bool:
-    """Whether a person wrote since the model's reply. A button pressed on our question whether to post is no news."""
+def _news_of(episode: Episode, intent: Question | Report) -> str:
+    """Who wrote last since the model's reply, "" when nobody did. A button pressed on our question whether to post is
+    no news."""
     held = isinstance(intent, Report) and _answer_of_hold(episode)
-    return sum(isinstance(step, Asked) for step in episode.steps) > (1 if held else 0)
+    wrote = [step for step in episode.steps if isinstance(step, Asked)]
+    return sanitize_name(wrote[-1].author or wrote[-1].user) or "?" if len(wrote) > (1 if held else 0) else ""
 
 
 def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:
@@ -443,7 +445,8 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     if last is None and (reason := guards.last_refusal(turn)) is not None:
         text = with_note(text, "unchecked", reason, turn)
     sources = sources_of(provenance, turn.language)
-    return Finish(with_budget_note(turn, text), report.partial, sources, second=second, sections=report.sections)
+    text = with_message_note(turn, with_budget_note(turn, text), _news_of(episode, report))
+    return Finish(text, report.partial, sources, second=second, sections=report.sections)
 
 
 def _held(turn: Turn, episode: Episode, provenance: Provenance) -> AskHuman | GiveUp | None:

@@ -57,3 +57,8 @@ def with_budget_note(turn: Turn, report: str) -> str:
         return report
     line = say("report_short_of_budget", turn.language, scope=turn.allowance.scope)
     return f"{report}\n\n{line}"
+
+
+def with_message_note(turn: Turn, report: str, unread: str) -> str:
+    """The report, with a line below it when it does not know a message. `unread` is who wrote that, "" for nobody."""
+    return f"{report}\n\n{say('report_before_message', turn.language, author=unread)}" if unread else report

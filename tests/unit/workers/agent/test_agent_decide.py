@@ -180,11 +180,12 @@ def test_a_report_or_question_written_before_a_new_message_is_not_posted(reply: 
     assert (action.reason, action.call_id) == ("new_message", "c1")
 
 
-def test_a_new_message_does_not_cost_the_answer_when_no_reply_is_left() -> None:
+def test_a_new_message_does_not_cost_the_answer_when_no_reply_is_left_and_the_report_says_so() -> None:
     limits = AgentLimits(max_model_calls=2)
-    assert decide(turn(*OPENING, finish(), asked("thanks already", "Ben"), limits=limits)) == Finish(
-        "North sells most: 1,204.50."
-    )
+    action = decide(turn(*OPENING, finish(), asked("thanks already", "Ben"), limits=limits))
+    assert isinstance(action, Finish)
+    assert action.report.startswith("North sells most: 1,204.50.\n\n_Written before the last message of Ben: ")
+    assert decide(turn(*OPENING, finish(), limits=limits)) == Finish("North sells most: 1,204.50.")
 
 
 # --- no invented data
