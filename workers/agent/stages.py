@@ -170,12 +170,19 @@ def _round(steps: Sequence[Step], place: int) -> range | list[int]:
     """The places of a result that was sent back: the reply, our question, what people said, the correction."""
     question = steps[place]
     reply = next((n for n in range(place - 1, -1, -1) if isinstance(steps[n], Replied)), place)
-    end = next((n for n in range(place, len(steps)) if isinstance(steps[n], Replied)), len(steps))
+    # A reply with several cells asks again for the second one, before the model is asked anything.
+    ends = (n for n in range(place + 1, len(steps)) if isinstance(steps[n], Replied) or _is_review(steps[n]))
+    end = next(ends, len(steps))
     kinds: tuple[type[Step], ...] = (Replied, Questioned, Decided, Corrected, Asked)
     if isinstance(question, Questioned) and question.approval is not None and question.approval.call == PLAN_CALL:
         reply = place  # the reply asked for a cell, which ran later
         kinds = (Questioned, Decided, Asked)
     return [n for n in range(reply, end) if isinstance(steps[n], kinds) and not isinstance(steps[n], Finished)]
+
+
+def _is_review(step: Step) -> bool:
+    """Whether people are asked about a plan or the result of a stage."""
+    return isinstance(step, Questioned) and step.approval is not None and step.approval.what in ("plan", "stage")
 
 
 def _questions(steps: Sequence[Step], what: str) -> list[Questioned]:

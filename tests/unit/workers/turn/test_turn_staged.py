@@ -387,3 +387,19 @@ def test_words_in_the_thread_decide_or_send_back(new_world: NewWorld) -> None:
     review.world.settle(review.key)
     assert review.world.steps(review.key, "decided")[-1]["outcome"] == "other"
     assert "please also count the rows" in review.prompts()
+
+
+@pytest.mark.timeout(60)
+def test_a_plan_approved_after_other_words_holds_where_a_reply_has_two_cells(world: World) -> None:
+    """The approval counted as a part of the feedback before it: the turn asked for the plan for ever."""
+    two = {"calls": [*cell("a = 1", "One")["calls"], *cell("b = 2", "Two")["calls"]]}
+    world.model = InOrder(cell("a = 1", "One"), two, cell("print(7)", "Sum"), finish("It is 7."), finish("It is 7."))
+    key = world.say("step by step: which region wins?")
+    world.settle(key)
+    world.say("only 2024", thread=key)
+    world.settle(key)
+    world.decide(key, "run")
+    world.settle(key)
+    plans = [step for step in world.steps(key, "questioned") if step["approval"]["what"] == "plan"]
+    assert len(plans) == 2
+    assert [ran["title"] for ran in world.steps(key, "cell")] == ["Two", "Sum"]
