@@ -353,11 +353,11 @@ def _words(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _reported(steps: Sequence[Step], limit: int) -> str:
-    """What a turn was asked and the figures that it answered with, in one line; "" when it ended without a report."""
+    """What a turn was asked and the figures that it answered with, in one line; "" when nobody asked anything."""
     finished = next((step for step in steps if isinstance(step, Finished)), None)
-    if finished is None:
-        return ""
     asked = next((step.text for step in steps if isinstance(step, Asked) and not step.left_out), "")
+    if finished is None:
+        return f"{one_line(asked, 120)} → no report" if asked.strip() else ""
     answered = figures_told(finished.sources, limit) or one_line(finished.report, limit)
     return f"{one_line(asked, 120)} → {answered}"
 

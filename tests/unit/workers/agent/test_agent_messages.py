@@ -382,6 +382,15 @@ def test_a_short_message_beside_a_long_one_costs_it_nothing() -> None:
     assert long in text(messages(turn(asked(long), asked("Please!", "Ben", "1.1"))))
 
 
+def test_a_question_without_a_report_stays_when_its_turn_is_left_out() -> None:
+    now = long_thread(30, 2)
+    stopped = (asked("Which month is the weakest?"), GaveUp(reason="stopped", text="Ana asked me to stop."))
+    earlier = (*now.earlier[:12], stopped, *now.earlier[12:])
+    told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=40_000)))
+    assert "earlier turns of this thread left out" in told[1]["content"]
+    assert "Which month is the weakest? → no report" in text(told)
+
+
 def test_a_note_that_came_while_the_turn_ran_stays() -> None:
     now = long_thread(0, 20)
     noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
