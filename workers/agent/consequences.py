@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Planned, Questioned, RouteRan, Step
+from core.steps import (
+    Checked,
+    Closed,
+    Compacted,
+    Corrected,
+    Finished,
+    GaveUp,
+    Planned,
+    Questioned,
+    Replied,
+    RouteRan,
+    Step,
+)
 from workers.agent.actions import (
     Action,
     AskHuman,
@@ -55,9 +68,16 @@ def follow_up(turn: Turn, step: Step) -> list[Step]:
     """
     if turn.allowance is not None:
         return []
+    if isinstance(step, Replied) and step.purpose == "act":  # it gets the number that it will have among the steps
+        step = step.model_copy(update={"gone": _gone(turn.steps)})
     found: list[Step] = []
     while True:
         action: Action = decide(replace(turn, steps=(*turn.steps, step, *found)))
         if not isinstance(action, IsStep):
             return found
         found.append(step_of(action))
+
+
+def _gone(steps: Sequence[Step]) -> int:
+    """How many replies of these steps are left out with their feedback."""
+    return next((step.gone for step in reversed(steps) if isinstance(step, Replied) and step.purpose == "act"), 0)
