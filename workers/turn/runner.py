@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from itertools import count
 
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
@@ -16,12 +17,14 @@ from core.slack.text import escape
 from core.steps import (
     APPROVE_CALL,
     Acknowledged,
+    Asked,
     Closed,
     Commanded,
     Finished,
     Forgot,
     GaveUp,
     Questioned,
+    Replied,
     open_question,
     words_of,
 )
@@ -65,6 +68,8 @@ log = get_logger(__name__)
 
 _INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
 """Models that say in a thread's first message what they are and how to get another."""
+_MOST_ALONE = 1_000
+"""Actions after which the model or a person must have said something new. A reply has 32 calls, a playbook more."""
 
 
 def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> bool:
@@ -136,15 +141,30 @@ def _until_rest(turn: OpenTurn) -> None:
         close(turn, end)
         return
     _show_what_is_there(turn)
-    rests = False
-    while not rests:
+    heard = 0
+    for number in count(1):
         if not turn.had_no_mail_just_now():
             join_mail(turn)
         view = turn.view()
-        rests = _perform(turn, view, decide(view))
-        if not rests and (end := ending(turn.steps)):
+        if _perform(turn, view, decide(view)):
+            return
+        if end := ending(turn.steps):
             close(turn, end)
-            rests = True
+            return
+        if number % _MOST_ALONE == 0:
+            heard = _require_progress(turn, heard)
+
+
+def _require_progress(turn: OpenTurn, before: int) -> int:
+    """How many steps of the model and of people the turn has. Raises NoProgress unless there are more than `before`."""
+    heard = sum(isinstance(step, Replied | Asked | Commanded) for step in turn.steps)
+    if heard <= before:
+        raise NoProgress(f"{_MOST_ALONE} actions without a word of the model or of a person")
+    return heard
+
+
+class NoProgress(Exception):
+    """A turn goes on for ever without the model and without people: a fault of ours, which must not fill the Store."""
 
 
 def _show_what_is_there(turn: OpenTurn) -> None:

@@ -6,9 +6,10 @@ import pytest
 from patience import eventually
 from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
 
+from workers.agent.actions import CorrectModel
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
-from workers.turn import closing
+from workers.turn import closing, runner
 
 COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
 MORE = cell("n += 1\nprint('ran', n)", "Count on")
@@ -224,3 +225,16 @@ def test_a_reset_that_could_not_be_told_is_told_when_somebody_continues(
     world.say("continue", thread=key)
     world.settle(key)
     assert world.statuses(key) == ["done", "done"]
+
+
+def test_a_turn_that_goes_round_without_the_model_ends_as_our_fault(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_MOST_ALONE", 10)
+    monkeypatch.setattr(runner, "decide", lambda view: CorrectModel("skipped", "again", ""))
+    world.model = ScriptedModel([REPORT])
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["failed"]
+    assert "Something went wrong on our side" in world.text(key)
+    assert len(world.steps(key)) < 40
