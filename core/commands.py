@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -33,6 +33,8 @@ _SPACES = " \u00a0\u202f"
 _PLEASE = "请"
 """A request in Chinese: “请记住金额不含税”, without a mark between. “记住密码的用户” is no request."""
 _QUOTES = "\"'“„«「『"
+_PREPOSITIONS = (" about", " über", " sobre", " sur")
+"""What ends a word of ours that other words must follow: “what do you remember about …”."""
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*(?:python3?|py)[ \t]*\r?\n", re.IGNORECASE)
 _ONE_BLOCK = 3
@@ -52,7 +54,7 @@ class Command(BaseModel):
     reply: str = ""
     action: Action | None = None
     leaves: bool = False
-    takes: Literal["", "code", "words", "statement", "text", "description", "schedule", "search", "link"] = ""
+    takes: Literal["", "code", "words", "statement", "text", "description", "topic", "schedule", "search", "link"] = ""
     keeps: bool = False
     at_once: bool = False
     session: bool = True
@@ -88,7 +90,9 @@ class Command(BaseModel):
         for word in sorted((word for words in self.words.values() for word in words), key=len, reverse=True):
             rest = said[len(word) :]
             if self.takes == "description" and " " not in word and word.isascii() and not _stands_alone(rest):
-                continue  # "build a chart" and "memory by host" are questions
+                continue  # "build a chart" is a question
+            if self.takes == "topic" and not word.endswith(_PREPOSITIONS) and not _stands_alone(rest):
+                continue  # "memory by host" and "what do you know about US sales?" are questions
             if self.takes == "search" and not _is_search(rest):
                 continue  # "find the ten best customers" is a question
             is_said = said[: len(word)].translate(_APOSTROPHES).casefold() == word
@@ -146,12 +150,23 @@ def command_in(text: str, *, mention: bool = True) -> Command | None:
 
 def languages_saying(text: str) -> set[Language]:
     """The languages that have a word for a command which this text says, alone or with what it takes."""
-    plain, begin = _plain(text), text.lstrip(_OPENING).translate(_APOSTROPHES).casefold()
+    plain = _plain(text)
     return {
         language
         for command in commands().values()
         for language, words in command.words.items()
-        if plain in words or (command.takes and any(begin.startswith((f"{word}:", f"{word} ")) for word in words))
+        if plain in words or (command.is_in(text, mention=True) and _begins_with(text, words))
+    }
+
+
+def languages_begun(text: str) -> set[Language]:
+    """The languages that have a word for a command with which this text begins, also where it is none: “lade die
+    Daten”."""
+    return {
+        language
+        for command in commands().values()
+        for language, words in command.words.items()
+        if command.takes and _begins_with(text, words)
     }
 
 
@@ -163,6 +178,12 @@ def argument_of(kind: str, text: str) -> str:
 def is_command(kind: str) -> bool:
     """Whether a message of this kind is a command."""
     return kind in commands()
+
+
+def _begins_with(text: str, words: Iterable[str]) -> bool:
+    """Whether a text begins with one of these words, and more follows."""
+    begin = text.lstrip(_OPENING).translate(_APOSTROPHES).casefold()
+    return any(begin.startswith((f"{word}:", f"{word} ")) for word in words)
 
 
 def _follows(rest: str, *, mention: bool) -> bool:

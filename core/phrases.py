@@ -20,7 +20,7 @@ from typing import Final, get_args
 from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from core.commands import languages_saying
+from core.commands import languages_begun, languages_saying
 from core.values import Language
 from core.yaml_text import read_yaml
 
@@ -198,12 +198,15 @@ def own_words(text: str) -> str:
 def language_of(text: str, otherwise: Language) -> Language:
     """The language of a message that may say a command: “weiter” is German, although it has no other word.
 
-    A word of several languages, or an English one, tells nothing: people say “undo” in any language.
+    A word of several languages, or an English one, tells nothing: people say “undo” in any language. Where a message
+    only begins like a command, its other words decide: “charge per customer by month” is English.
     """
-    own = languages_saying(text)
-    if len(own) == 1 and not own & {"en", "zh"}:
-        return own.pop()
-    return detect(text, otherwise)
+    return _told_by(languages_saying(text)) or detect(text, _told_by(languages_begun(text)) or otherwise)
+
+
+def _told_by(own: set[Language]) -> Language | None:
+    """The language that has the word of a command, if it is the only one and tells something."""
+    return next(iter(own)) if len(own) == 1 and not own & {"en", "zh"} else None
 
 
 def _is_japanese(text: str, otherwise: Language) -> bool:

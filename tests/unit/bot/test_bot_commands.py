@@ -46,6 +46,21 @@ def test_a_word_alone_stops(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Note moyenne par élève", None),
+        ("Note je Schüler im Durchschnitt der Klasse", None),
+        ("note amounts are in thousands", "note"),
+        ("note 金额以千为单位", "note"),
+        ("Note: la note moyenne est sur 20", "note"),
+        ("notez les montants sont en milliers", "note"),
+    ],
+)
+def test_a_question_about_marks_at_school_is_no_note(text: str, name: str | None) -> None:
+    assert command_of(message(text, mention=True)) == name
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",

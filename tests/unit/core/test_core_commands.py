@@ -126,6 +126,37 @@ def test_a_question_about_the_memory_of_machines_is_a_question(text: str) -> Non
     assert command_in(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do you know about US sales?",
+        "What do you remember of our sales?",
+        "¿Qué recuerda la gente de la campaña?",
+        "Was haben sie sich gemerkt, die Befragten?",
+        "Qu'avez-vous mémorisé de la publicité, par âge ?",
+    ],
+)
+def test_a_question_that_begins_like_one_about_the_teams_memory_is_a_question(text: str) -> None:
+    assert command_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("What do you remember about refunds?", "refunds?"),
+        ("Was hast du dir gemerkt über Retouren?", "Retouren?"),
+        ("qué recuerdas sobre devoluciones", "devoluciones"),
+        ("qu'as-tu mémorisé sur les retours", "les retours"),
+        ("memory: refunds", "refunds"),
+        ("What do you know about us?", ""),
+        ("何を覚えていますか？", ""),
+    ],
+)
+def test_the_teams_memory_is_asked_about_a_topic_or_as_a_whole(text: str, topic: str) -> None:
+    assert command_in(text) == commands()["recall"]
+    assert argument_of("recall", text) == topic
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 def test_every_word_that_the_help_names_is_understood(language: Language) -> None:
     """People copy them from there: each one is a command, in each language."""
@@ -155,12 +186,29 @@ def understood(word: str) -> bool:
         ("status", "fr", "fr"),
         ("please undo", "de", "en"),
         ("Welche Region ist am größten?", "en", "de"),
+        ("silence", "en", "en"),
+        ("charge <https://x.slack.com/archives/C0SALES001/p1700000000000000>", "en", "fr"),
     ],
 )
 def test_a_command_is_answered_in_its_language_else_in_that_of_the_thread(
     text: str, thread: Language, language: Language
 ) -> None:
     assert language_of(text, thread) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("charge per customer by month", "en"),
+        ("Modifier codes by claim count", "en"),
+        ("Modifier les prix change-t-il les ventes ?", "fr"),
+        ("Lade die Daten", "de"),
+    ],
+)
+def test_a_question_that_begins_like_a_command_is_in_the_language_of_its_other_words(
+    text: str, language: Language
+) -> None:
+    assert language_of(text, "en") == language
 
 
 def test_no_word_belongs_to_two_commands() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.commands import LEARN, LEARN_CELL, RETEST, argument_of
 from core.phrases import say
-from core.steps import CellRan, FunctionDraft, Learning, Step
+from core.steps import Asked, CellRan, FunctionDraft, Learning, Step
 from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip, one_line
 from workers.memory.functions.shelf import TESTED
@@ -70,7 +70,11 @@ def learning_of(
 
 
 def _retest(thread: CommandThread) -> Sequence[Step]:
-    name = argument_of(RETEST, thread.command.text).strip(" `\"'“”.。")
+    """Note that a function is to be tried again. “Retest the hypothesis with Spearman” is a message to the analyst."""
+    command = thread.command
+    name = argument_of(RETEST, command.text).strip(" `\"'“”.。")
+    if len(name.split()) > 1:
+        return (Asked(user=command.user, author=command.author, text=command.text, ts=command.ts),)
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     shelf = memory_of(thread.context.settings).functions
     found = shelf.read(f"{spaces.own}/{TESTED}/{name}") if name in shelf.names(spaces.own) else None

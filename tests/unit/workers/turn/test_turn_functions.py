@@ -338,6 +338,14 @@ def test_regenerate_and_restate_write_another_one(world: World) -> None:
     assert folder(world).exists()
 
 
+def test_a_question_that_begins_with_retest_is_answered(world: World) -> None:
+    world.model = says(replies=(finish("Spearman agrees."),))
+    key = world.say("retest the hypothesis with Spearman")
+    world.settle(key)
+    assert "Spearman agrees." in world.text(key)
+    assert "has no function" not in world.text(key)
+
+
 def test_retest_tries_what_people_changed_in_the_folder(world: World) -> None:
     key, _ = learn(world, reply())
     (folder(world, "untested") / "module.py").write_text(CODE.replace("left / before", "left + before"))
