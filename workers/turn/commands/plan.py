@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.phrases import say
-from core.steps import CellRan, Replied, Step
+from core.steps import CellRan, Replied, Step, Undone
 from workers.agent import plans, stages
 from workers.agent.about_steps import asks_analyst, cells
 from workers.agent.text import clip, one_line
@@ -25,13 +25,24 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if listed := stages.plan_of(steps):
         thread.answer("\n".join(_stages(steps, listed)))
         return ()
+    steps = _with_undone(steps, thread.turns)
     if (plan := plans.plan_of(steps)) is not None:
         thread.answer("\n".join(filter(None, [plan.why, plans.plan_text(plans.lines_of(steps))])))
         return ()
-    first = next((each.text for each in steps if isinstance(each, Replied) and each.text.strip()), "")
+    said = (each.text for each in steps if isinstance(each, Replied) and each.purpose == "act" and not each.user)
+    first = next((text for text in said if text.strip()), "")
     ran = [f"{_sign(cell)} {one_line(cell.title, 120)}" for cell in cells(steps)[-_MOST_CELLS:]]
-    thread.answer("\n".join([clip(first.strip(), _PLAN_CHARS), *ran]).strip() or say("plan_none", language))
+    thread.answer("\n".join([clip(first.strip(), _PLAN_CHARS), *ran]).strip() or say("plan_empty", language))
     return ()
+
+
+def _with_undone(steps: Sequence[Step], turns: Sequence[Sequence[Step]]) -> list[Step]:
+    """The steps of a turn, where cells that somebody took back have the status "undone"."""
+    undone = {step.cell_id for each in turns for step in each if isinstance(step, Undone)}
+    return [
+        step.model_copy(update={"status": "undone"}) if isinstance(step, CellRan) and step.cell_id in undone else step
+        for step in steps
+    ]
 
 
 def _stages(steps: Sequence[Step], listed: Sequence[stages.Stage]) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from turn_world import BEN, Json, Meanwhile, World, cell, finish, question
+from turn_world import ANA, BEN, Json, Meanwhile, World, cell, finish, question
 
 from core.values import ThreadKey
+from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 WORDS = ("vars", "status", "plan", "cost", "explain")
@@ -75,6 +76,57 @@ def test_status_says_what_is_waited_for(world: World) -> None:
     assert "Question 1: which region wins?" in said
     assert "I wait for an answer: Which year?" in said
     assert "1 cell ran for it" in said
+
+
+def said_to(world: World, key: ThreadKey, *words: str) -> str:
+    """What the bot answers to the last of these words."""
+    for each in words:
+        world.say(each, thread=key, user=ANA)
+        world.settle(key)
+    return message_text(world.messages(key, ours=True)[-1])
+
+
+def test_status_knows_a_question_that_was_a_file_alone(world: World) -> None:
+    world.model = ScriptedModel([cell("open('sales.csv').read()"), finish("It is short.")])
+    key = world.say("", files={"sales.csv": b"x\n1\n"})
+    world.settle(key)
+    assert said_to(world, key, "status").startswith("Question 1: sales.csv\nIt is answered")
+
+
+def test_status_says_of_an_answered_question_that_it_is_answered_while_something_else_waits(world: World) -> None:
+    key = asked(world, cell("n = 1"), finish("Done."))
+    said = said_to(world, key, "reset", "status")
+    assert "Question 1: which region wins?\nIt is answered" in said
+    assert "I wait for an answer: Shall I reset" in said
+    assert "I am working on it" not in said
+
+
+def test_status_says_that_the_session_was_reset_after_the_question(world: World) -> None:
+    key = asked(world, cell("n = 1"), finish("Done."))
+    said = said_to(world, key, "reset", "yes", "status")
+    assert "It is answered; the report is above.\nThe session was reset after it." in said
+
+
+def test_status_counts_questions_and_no_commands(world: World) -> None:
+    world.model = ScriptedModel(turns=[[], [finish("Done.")]])
+    key = world.say("remember: amounts are net")
+    world.settle(key)
+    assert said_to(world, key, "which region wins?", "status").startswith("Question 1: which region wins?")
+
+
+def test_plan_shows_nothing_that_the_judge_of_the_report_wrote(world: World) -> None:
+    key = asked(world, finish("Done."))
+    assert said_to(world, key, "plan") == "There is no plan for the last question, and no code has run for it."
+
+
+def test_plan_says_which_cells_were_taken_back(world: World) -> None:
+    key = asked(world, cell("1", "Load"), cell("2", "Spoil"), finish("Done."))
+    assert said_to(world, key, "undo", "plan") == "✓ Load\n– Spoil"
+
+
+def test_after_a_reset_there_is_no_code_to_explain(world: World) -> None:
+    key = asked(world, cell("1", "Load"), finish("Done."))
+    assert "an undo or a reset took it back" in said_to(world, key, "reset", "yes", "explain")
 
 
 def test_plan_tells_the_cells_with_their_state(world: World) -> None:
