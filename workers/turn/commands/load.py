@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.phrases import say
 from core.steps import Asked, Briefed, FileAbstract, Finished, Loaded, LoadedCell, LoadedMessage, Said, Step
 from core.thread_cells import since_reset
-from core.values import StoredFile
+from core.values import Language, StoredFile
 from workers.agent.about_steps import cells, sources_held
 from workers.agent.effective_steps import effective_steps
 from workers.agent.program import program
@@ -19,6 +19,7 @@ from workers.turn.commands.thread import CommandThread
 
 MOST_CELLS, MOST_QUESTIONS, MOST_FILES = 40, 20, 20
 MOST_SAID, SAID_CHARS, MESSAGE_CHARS = 60, 30_000, 6_000
+_SHOWN = 10
 CODE_CHARS, REPORT_CHARS, QUESTION_CHARS = 30_000, 20_000, 2_000
 
 
@@ -35,8 +36,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     link = other.key.root_ts if other.key.is_imported else context.slack.link(other.key)
     context.store.note_source(lease, other.key.id)
-    files = _place_files(thread, other)
-    loaded = _loaded(thread, other, link)
+    files, renamed, left_out = _place_files(thread, other)
+    loaded = _loaded(thread, other, link, renamed)
     if loaded.said:
         said = say("load_imported", language, name=link, count=len(loaded.said), author=command.author)
         thread.answer(said)
@@ -46,17 +47,20 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         language,
         link=link,
         cells=len(loaded.cells),
-        files=", ".join(file.path for file in files) or "–",
+        files=", ".join(_with_old_name(file.path, renamed) for file in files) or "–",
         report=bool(loaded.report),
         author=command.author,
     )
+    if left_out:
+        names = ", ".join([*left_out[:_SHOWN], *_more(len(left_out) - _SHOWN, language)])
+        said += "\n" + say("load_left_out", language, files=names)
     thread.answer(said, links=[link])
     return (loaded, *([Briefed(files=tuple(files))] if files else []))
 
 
-def _loaded(thread: CommandThread, other: OtherThread, link: str) -> Loaded:
+def _loaded(thread: CommandThread, other: OtherThread, link: str, renamed: Mapping[str, str]) -> Loaded:
     """The part of the other thread that is read here. Its placeholders have no meaning here, so they are replaced by
-    values."""
+    values. Code that names a file which has another name here says so."""
     values = masked_in(other.turns)
     turns = effective_steps(other.turns)
     steps = [step for each in turns for step in each]
@@ -64,7 +68,7 @@ def _loaded(thread: CommandThread, other: OtherThread, link: str) -> Loaded:
     kept: list[LoadedCell] = []
     room = CODE_CHARS
     for part in reversed(ran[-MOST_CELLS:]):
-        code = restored(part.code, values)
+        code = _with_names(restored(part.code, values), renamed)
         room -= len(code)
         if room < 0:
             break
@@ -100,19 +104,43 @@ def _said(steps: Sequence[Step]) -> tuple[LoadedMessage, ...]:
     return tuple(kept)
 
 
-def _place_files(thread: CommandThread, other: OtherThread) -> list[FileAbstract]:
-    """Give this thread the other one's inputs, with their descriptions under the names that they get here."""
+def _with_names(code: str, renamed: Mapping[str, str]) -> str:
+    """A cell's code, behind a comment for each file in it that has another name here: a file of this thread has its
+    old name."""
+    lines = [f"# {old} of that thread is {new} here; {old} here is another file.\n" for old, new in renamed.items()]
+    return "".join(line for line, old in zip(lines, renamed, strict=True) if old in code) + code
+
+
+def _with_old_name(path: str, renamed: Mapping[str, str]) -> str:
+    return next((f"{old} → {new}" for old, new in renamed.items() if new == path), path)
+
+
+def _place_files(thread: CommandThread, other: OtherThread) -> tuple[list[FileAbstract], dict[str, str], list[str]]:
+    """Give this thread the other one's newest inputs: their descriptions under the names that they get here, the new
+    name of each that has another one here, and the names of those that did not come along."""
     context, lease = thread.context, thread.lease
     described = {
         file.sha256: file for steps in other.turns for step in steps if isinstance(step, Briefed) for file in step.files
     }
+    inputs = context.store.thread_files(other.key.id)
     found: list[FileAbstract] = []
-    for file in context.store.thread_files(other.key.id)[:MOST_FILES]:
+    renamed: dict[str, str] = {}
+    left_out = [file.name for file in inputs[:-MOST_FILES]]
+    for file in inputs[-MOST_FILES:]:
         names = context.files.place(lease.thread_id, [file])
         if names:
             context.store.add_thread_file(lease, file, copied_from=other.key.id)
-            found.append(_described(described.get(file.sha256), file, names[0]))
-    return found
+            known = described.get(file.sha256)
+            found.append(_described(known, file, names[0]))
+            if (old := known.path if known is not None else file.name) != names[0]:
+                renamed[old] = names[0]
+        else:
+            left_out.append(file.name)
+    return found, renamed, left_out
+
+
+def _more(count: int, language: Language) -> list[str]:
+    return [say("report_more", language, count=count)] if count > 0 else []
 
 
 def _described(known: FileAbstract | None, file: StoredFile, path: str) -> FileAbstract:

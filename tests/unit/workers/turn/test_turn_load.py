@@ -49,6 +49,29 @@ def test_a_new_thread_reads_a_loaded_one_and_has_its_files(world: World) -> None
     assert world.statuses(key) == ["done", "done"]
 
 
+def test_code_of_a_loaded_thread_says_which_file_it_means_where_one_here_has_the_same_name(world: World) -> None:
+    source = saved(world, cell("open('sales.csv').read()", "Read"), finish("It was read."), finish("As there."))
+    key = world.say("what is the total here?", files={"sales.csv": b"region,amount\nN,7\n"})
+    world.settle(key)
+    loaded(world, source, thread=key)
+    assert "Files: sales.csv → sales-2.csv" in world.text(key)
+    world.say("do the same as there", thread=key)
+    world.settle(key)
+    assert "# sales.csv of that thread is sales-2.csv here; sales.csv here is another file." in told(world)
+
+
+def test_files_that_do_not_come_along_are_named_and_the_newest_ones_come(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "MOST_FILES", 2)
+    script(world, finish("Three files."))
+    source = world.say("how many?", files={f"f{n}.csv": b"x\n%d\n" % n for n in range(3)})
+    world.settle(source)
+    key = loaded(world, source)
+    assert "Files: f1.csv, f2.csv." in world.text(key)
+    assert "These files did not come along: f0.csv." in world.text(key)
+
+
 def test_a_thread_is_loaded_while_a_turn_is_open_and_beside_other_turns(world: World) -> None:
     source = saved(world, finish("Hello."), cell("open('sales.csv').read()", "Read"), finish("It was 42."))
     key = world.say("hello?")
