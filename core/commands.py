@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
+from itertools import groupby
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
@@ -22,8 +23,12 @@ from core.values import Language
 from core.yaml_text import read_yaml
 
 _MAX_CHARS = 40
+_MAX_WITH_EMOJI = 200
 _MARKS = " \t\r\n.!?,。！？，、¡¿~…*_`'\"“”„«»「」『』"
 """What may stand around a command: the marks of sentences, Slack's bold and code, and the quotes of the help."""
+_EMOJI = r"(?::[a-z0-9_+'-]+:|[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U0001f000-\U0001faff]|\s)+"
+"""Emoji, as Slack writes them (“:pray:”) and as they are, with blanks between."""
+_AROUND = re.compile(rf"\A{_EMOJI}|{_EMOJI}\Z")
 _COLONS = ":：、"
 _COMMA = "，"
 """Chinese sets it where others set a blank."""
@@ -210,9 +215,14 @@ def _is_search(rest: str) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """A text as it is compared with a word: without case, and without the marks around it."""
-    return unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold().strip(_MARKS)
+    """A text as it is compared with a word: without case, and without the marks and emoji around it."""
+    said = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold().strip(_MARKS)
+    return _AROUND.sub("", said).strip(_MARKS) if len(said) <= _MAX_WITH_EMOJI else said
 
 
 def _plain(text: str) -> str:
-    return "" if len(text) > _MAX_CHARS else " ".join(without_marks(text).replace(",", " ").split())
+    """The words of a short text, each once where it is said again at once: “Stop! Stop!”."""
+    if len(text) > _MAX_WITH_EMOJI or len(said := without_marks(text)) > _MAX_CHARS:
+        return ""
+    words = (word.strip(_MARKS) for word in said.replace(",", " ").split())
+    return " ".join(word for word, _ in groupby(filter(None, words)))

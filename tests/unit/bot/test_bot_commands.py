@@ -39,6 +39,18 @@ def message(text: str, **changes: Any) -> IncomingMessage:
         "停止！",
         "取消。",
         "ＳＴＯＰ",
+        "stop 🙏",
+        "stop! :octagonal_sign: :pray::skin-tone-2:",
+        "🛑 STOP",
+        "stop stop stop",
+        "Stop! Stop!!",
+        "Stop!! Stop it!",
+        "停停停",
+        "停止吧 🙏",
+        "bitte stop!",
+        "stop, svp",
+        "Stop, por favor",
+        "ストップして",
     ],
 )
 def test_a_word_alone_stops(text: str) -> None:
@@ -65,6 +77,9 @@ def test_a_question_about_marks_at_school_is_no_note(text: str, name: str | None
     [
         "",
         "stop counting refunds",
+        "stop 🛑 counting refunds",
+        ":octagonal_sign:",
+        "🛑",
         "which stop is the busiest?",
         "cancelled orders",
         "停车场收入",
