@@ -148,8 +148,9 @@ class Delivery:
         pressed = {self.question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
         for place, step in enumerate(steps):
             # A pressed button has the ts of our own question.
-            if _shows_outcome(step, opens=place == 0) and step.ts not in pressed:
-                for sign in _outdated(steps, outcome):
+            opens = place == 0 and not isinstance(steps[-1], Closed)
+            if _shows_outcome(step, opens=opens) and step.ts not in pressed:
+                for sign in _outdated(steps, outcome, step):
                     yield partial(self._slack.unreact, self._thread, step.ts, sign)
                 yield partial(self._slack.react, self._thread, step.ts, outcome)
 
@@ -366,16 +367,17 @@ def _is_silent(steps: Sequence[Step]) -> bool:
 
 
 def _shows_outcome(step: Step, *, opens: bool) -> TypeGuard[Asked | Resumed | Commanded]:
-    """Whether the message of this step carries the outcome of its turn. A command that opened the turn does."""
+    """Whether the message of this step carries the outcome of its turn. A command that opened the turn does, unless
+    the turn did nothing else."""
     if isinstance(step, Commanded):  # of a command that only did something of its own, that has put its sign
         return answers_reset(step) or (opens and step.command != RUN and not commands()[step.command].by_form)
     return isinstance(step, Asked | Resumed)
 
 
-def _outdated(steps: Sequence[Step], outcome: str) -> list[str]:
-    """The signs that a message may still have, also those of an earlier end of the turn."""
-    resumed = any(isinstance(step, Resumed) for step in steps)
-    ends = {*_OUTCOME.values(), Reaction.STOPPED, Reaction.PARTIAL} if resumed else set()
+def _outdated(steps: Sequence[Step], outcome: str, message: Step) -> list[str]:
+    """The signs that a message may still have: also those of an earlier end of the turn, and of its own command."""
+    had_another = isinstance(message, Commanded) or any(isinstance(step, Resumed) for step in steps)
+    ends = {*_OUTCOME.values(), Reaction.STOPPED, Reaction.PARTIAL} if had_another else set()
     return [Reaction.RECEIVED, *sorted(ends - {outcome})]
 
 

@@ -315,11 +315,18 @@ def test_this_cell_becomes_a_function_with_its_output_as_an_example(world: World
 def test_without_a_cell_a_need_or_a_model_nothing_begins(world: World) -> None:
     key, model = learn(world, said="make this cell a function")
     assert "No cell has run without an error" in world.text(key)
+    assert world.signs(key) == ["warning"]
     key, model = learn(world, said="learn a function")
     assert "did not understand" in world.text(key)
     key, model = learn(world, said="retest no_such_one")
     assert "no function “no_such_one”" in world.text(key)
     assert model.requests == []
+
+
+def test_a_function_that_the_model_did_not_write_has_one_sign(world: World) -> None:
+    key, _ = learn(world)
+    assert world.statuses(key) == ["stopped"]
+    assert world.signs(key) == ["warning"]
 
 
 def test_regenerate_and_restate_write_another_one(world: World) -> None:

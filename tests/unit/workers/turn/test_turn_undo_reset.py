@@ -133,6 +133,16 @@ def test_something_else_in_place_of_an_answer_is_answered_and_nothing_is_reset(w
     assert {variable.name for variable in world.sessions.vars(key.id)} == {"total", "more"}
 
 
+def test_two_people_who_reset_at_once_are_asked_once(world: World, key: ThreadKey) -> None:
+    world.say("reset", thread=key, user=BEN)
+    say(world, key, "reset", "reset")
+    assert "nothing was reset" not in world.text(key)
+    assert world.text(key).count("I wait for an answer: Shall I reset") == 2
+    assert world.statuses(key) == ["done", "waiting"]
+    say(world, key, "yes")
+    assert "The session is reset, as ben confirmed" in world.text(key)
+
+
 def test_a_reset_while_a_turn_runs_is_refused(world: World) -> None:
     model = Meanwhile(
         ScriptedModel([cell("total = 42"), cell("print(total)"), finish("All **7**.")]),
