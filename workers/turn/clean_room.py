@@ -134,15 +134,20 @@ class Room:
         on_request: OnRequest | None,
         stop: StopCheck,
         limit_s: float,
+        *,
+        read: Callable[[CellResult], object] = lambda ran: None,
     ) -> CellResult:
-        """Run one cell in a fresh session with these inputs, which is deleted behind it.
+        """Run one cell in a fresh session with these inputs, which is deleted behind it with all files that it made.
 
-        Raises RoomTaken, HostUnavailable, RequestError, BlobsUnreachable.
+        `read` gets the result while these files are there. Raises RoomTaken, HostUnavailable, RequestError,
+        BlobsUnreachable.
         """
         with self._taken(thread_id, SECOND_ROUTES) as room:
             self.files.place(room, inputs)
             with stopped_by(stop, partial(self.sessions.interrupt, room)):
-                return self.sessions.run(room, cell_id, code, timeout_s=limit_s, on_request=on_request)
+                ran = self.sessions.run(room, cell_id, code, timeout_s=limit_s, on_request=on_request)
+            read(ran)
+            return ran
 
     def _run(
         self,

@@ -170,26 +170,34 @@ def _tested(
         return Tested(say("program_untested", language, why=why), False)
     code = sandbox_code(program)
     room = Room(context.settings, context.blobs, context.sessions, context.files)
+    left: dict[str, str] = {}
+
+    def read(ran: CellResult) -> None:
+        left.update(made_by(ran))
+
     try:
         with context.waiting.one_more():
-            ran = room.run(thread.lease.thread_id, inputs, "program", code, None, thread.stop_asked, limit_s)
+            ran = room.run(thread.lease.thread_id, inputs, "program", code, None, thread.stop_asked, limit_s, read=read)
     except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken) as error:
         log.warning("program_not_tested", error=error)
         return Tested(say("program_untested", language, why=say("program_away", language)), False)
     if ran.status != "ok":
         why = f"{ran.error.name}: {ran.error.message}" if ran.error else ran.status
         return Tested(say("program_fails", language, why=one_line(why, 200)), False)
-    return _compared(program, seen, ran, language)
+    return _compared(program, seen, ran.stdout, left, language)
 
 
-def _compared(program: Program, seen: Sequence[Sequence[Step]], ran: CellResult, language: Language) -> Tested:
+def _compared(
+    program: Program, seen: Sequence[Sequence[Step]], said: str, left: dict[str, str], language: Language
+) -> Tested:
     wanted = command_line.expected(program)
-    found = command_line.differences(wanted, ran.stdout, made_by(ran))
+    found = command_line.differences(wanted, said, left)
     steps = len(wanted["steps"])
     if found:
         told = [_said(each, language) for each in found[:_SAID]]
-        said, count = one_line("; ".join(told), 400), len({heading for heading, *_ in found})
-        return Tested(say("program_differs", language, count=count, steps=steps, said=said), False)
+        count = len({heading for heading, *_ in found})
+        differing = one_line("; ".join(told), 400)
+        return Tested(say("program_differs", language, count=count, steps=steps, said=differing), False)
     return Tested(say("program_same", language, steps=steps, figures=_figures(program, seen)), True)
 
 

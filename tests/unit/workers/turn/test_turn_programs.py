@@ -134,6 +134,16 @@ def test_a_table_and_a_chart_are_compared_too(world: World, tmp_path: Path) -> N
     assert len(list((program / "made").glob("*.png"))) == 1
 
 
+def test_a_table_that_no_file_of_the_thread_is_like_is_compared_too(world: World, tmp_path: Path) -> None:
+    """What a program made in its room is deleted with the room."""
+    pytest.importorskip("pandas")
+    table = 'import pandas as pd\nframe = pd.read_csv("sales.csv")\nframe.groupby("region").sum() * 2'
+    said = made(world, asked(world, cell(table, "Doubled"), finish("The north sold 240 units.")))
+    assert "all 1 steps that the report depends on gave the same" in said
+    program = unpacked(world, tmp_path)
+    assert run(program, "tests/test_program.py").returncode == 0
+
+
 def test_what_reaches_out_of_the_sandbox_is_left_out_and_named(world: World) -> None:
     reaching = 'import urllib.request\nif False:\n    urllib.request.urlopen("http://example.com")\nprint("rates", 7)'
     key = asked(world, cell(READ, "Read"), cell(reaching, "Fetch"), finish("There are 2 rows, at 7."))
