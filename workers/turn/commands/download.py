@@ -27,7 +27,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     key = f"{last}:handover"
     known = store.outbox_get(key)
     if known is not None and known.status == "sent" and known.created_at.timestamp() < float(thread.command.ts):
-        thread.answer(say("download_known", turn.language))
+        thread.answer(say("download_known", thread.language))
         return ()
     upto = list(turns.values())[: list(turns).index(last) + 1]
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
@@ -36,7 +36,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     try:
         steps = thread.share(key, [Upload(name=NAME, data=data, title=NAME)], comment)
     except SlackFailed as error:
-        thread.answer(say("download_refused", turn.language, why=error.error), done=False)
+        thread.answer(say("download_refused", thread.language, why=error.error), done=False)
         return ()
     thread.sign(done=True)
     return steps

@@ -29,14 +29,15 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     key = f"{meant}:as_{name}"
     known = store.outbox_get(key)
     if known is not None and known.status == "sent" and known.created_at.timestamp() < float(command.ts):
-        thread.answer(say("format_known", turn.language, name=say(f"report_button_{name}", turn.language)))
+        label = say(f"report_button_{name}", thread.language)
+        thread.answer(say("format_known", thread.language, name=label))
         return ()
     upto = list(turns.values())[: list(turns).index(meant) + 1]
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
     given = report_of(thread.context, upto, seen, turn.language, model=turn.model)
     files = in_format(name, replace(given, clean_room=store.clean_room(turn.id)))
     if not files:
-        thread.answer(say("format_no_table", turn.language), done=False)
+        thread.answer(say("format_no_table", thread.language), done=False)
         return ()
     uploads = [Upload(name=file.name, data=file.data, title=file.name) for file in files]
     try:
@@ -44,7 +45,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         steps = thread.share(key, uploads, escape("\n".join(told)))
     except SlackFailed as error:
         names = ", ".join(file.name for file in files)
-        thread.answer(say("format_refused", turn.language, name=names, why=error.error), done=False)
+        thread.answer(say("format_refused", thread.language, name=names, why=error.error), done=False)
         return ()
     if command.text != meant:  # a press has no message to put a sign on
         thread.sign(done=True)

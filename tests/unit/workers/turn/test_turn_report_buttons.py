@@ -341,7 +341,15 @@ def test_the_zip_is_posted_once_for_each_report(desk: Desk) -> None:
         desk.press("download")
         desk.world.settle(desk.key)
     packed(desk)
-    assert "analysis.zip above is complete" in desk.world.text(desk.key)
+    assert "analysis.zip above has everything up to the last report" in desk.world.text(desk.key)
+
+
+def test_after_own_code_the_zip_before_it_is_not_called_complete(desk: Desk) -> None:
+    for word in ("download", "run ```open('more.csv', 'w').write('x')```", "download"):
+        desk.world.say(word, thread=desk.key)
+        desk.world.settle(desk.key)
+    assert "What came after it will be in the zip of the next report" in desk.world.text(desk.key)
+    assert "nothing was added" not in desk.world.text(desk.key)
 
 
 def test_the_words_do_what_the_button_does(desk: Desk) -> None:
@@ -378,7 +386,7 @@ def posted(desk: Desk) -> list[str]:
         ("slides", "as slides", ["report.pptx"]),
         ("pdf", "as PDF", ["report.pdf"]),
         ("excel", "as Excel, please", ["tables.xlsx"]),
-        ("csv", "导出 CSV", ["answer.csv"]),
+        ("csv", "as CSV", ["answer.csv"]),
     ],
 )
 def test_a_format_comes_once_by_its_button_or_its_words(
@@ -411,6 +419,15 @@ def test_a_report_without_a_table_says_what_to_do_instead(desk: Desk) -> None:
     desk.world.settle(desk.key)
     assert posted(desk) == []
     assert "The last report has no table" in desk.world.text(desk.key)
+
+
+def test_why_there_is_no_file_is_told_in_the_language_of_the_word(desk: Desk) -> None:
+    for word in ("als Excel", "herunterladen", "herunterladen"):
+        desk.world.say(word, thread=desk.key)
+        desk.world.settle(desk.key)
+    assert "The last report has no table" not in desk.world.text(desk.key)
+    assert "Der letzte Bericht" in desk.world.text(desk.key)
+    assert "Das analysis.zip oben enthält alles bis zum letzten Bericht" in desk.world.text(desk.key)
 
 
 def test_a_button_means_its_own_report_and_words_the_last_one(new_world: NewWorld) -> None:
