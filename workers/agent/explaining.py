@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from core import python_source
 from core.phrases import decimal, say
-from core.steps import CellRan
+from core.steps import Approval, CellRan
 from core.values import Language
 from workers.agent.risks import touched
 from workers.agent.text import one_line
@@ -50,11 +50,29 @@ _SUMS = {"sum": "sum", "mean": "mean", "median": "median", "count": "count", "ma
 def explained(cell: CellRan, language: Language) -> list[str]:
     """The sentences about a cell: what it is for, what it reads, what it does, what it writes, how it ended."""
     lines = [say("explain_title", language, title=one_line(cell.title, 120) or say("progress_cell", language))]
-    found = touched(cell.code, cell.language)
+    lines += _about(cell.code, cell.language, language)
+    if cell.figures:
+        lines.append(say("explain_charts", language, count=len(cell.figures)))
+    ended = "ok" if cell.status == "ok" else "undone" if cell.status == "undone" else "failed"
+    seconds = decimal(cell.duration_s, 1, language)
+    lines.append(say(f"explain_end_{ended}", language, seconds=seconds, why=cell.error_name))
+    return lines
+
+
+def explained_before(approval: Approval, language: Language) -> list[str]:
+    """The sentences about code that waits for a person's yes: what it is for, what it reads, does and writes."""
+    title = one_line(approval.title, 120) or say("progress_cell", language)
+    kind: str = "bash" if approval.what == "bash" else "python"
+    return [say("explain_waits", language, title=title), *_about(approval.code, kind, language)]
+
+
+def _about(code: str, kind: str, language: Language) -> list[str]:
+    lines: list[str] = []
+    found = touched(code, kind)
     if found.reads:
         lines.append(say("explain_reads", language, names=", ".join(found.reads)))
     try:
-        tree = python_source.parsed(cell.code) if cell.language == "python" else None
+        tree = python_source.parsed(code) if kind == "python" else None
     except (SyntaxError, ValueError, RecursionError):
         tree = None
     done = list(dict.fromkeys(_steps(tree, language))) if tree is not None else []
@@ -63,11 +81,6 @@ def explained(cell: CellRan, language: Language) -> list[str]:
         lines.append(say("explain_unknown", language))
     if found.writes:
         lines.append(say("explain_writes", language, names=", ".join(found.writes)))
-    if cell.figures:
-        lines.append(say("explain_charts", language, count=len(cell.figures)))
-    ended = "ok" if cell.status == "ok" else "undone" if cell.status == "undone" else "failed"
-    seconds = decimal(cell.duration_s, 1, language)
-    lines.append(say(f"explain_end_{ended}", language, seconds=seconds, why=cell.error_name))
     return lines
 
 

@@ -134,6 +134,21 @@ def test_a_cell_waits_with_its_code_and_buttons_and_nothing_has_run(office: Offi
     assert not office.world.works(office.key)
 
 
+def test_explain_tells_of_the_code_that_waits_and_not_of_the_last_one_that_ran(new_world: NewWorld) -> None:
+    office = Office(
+        new_world(team=EVERY), replies=(cell(ADD, "Add"), cell("open('gone.txt', 'w').close()", "Empty it"))
+    )
+    office.press("run")
+    office.settle()
+    assert office.world.statuses(office.key) == ["waiting"]
+    office.world.say("explain", thread=office.key)
+    office.settle()
+    said = message_text(office.world.messages(office.key, ours=True)[-1])
+    assert "The code that waits for a yes: Empty it" in said
+    assert "gone.txt" in said
+    assert "ran to its end" not in said
+
+
 def test_a_team_that_sets_nothing_is_asked_nothing(new_world: NewWorld) -> None:
     world = new_world()
     world.model = ScriptedModel([cell("import os\nos.system('ls')"), finish("Done.")])
