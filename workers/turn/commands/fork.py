@@ -14,7 +14,7 @@ from core.forking import ForkPoint, Inheritance
 from core.phrases import say
 from core.rows import TurnRow
 from core.slack.text import clip, escape
-from core.steps import Asked, Briefed, CellRan, Finished, Forked, NotRebuilt, RebuildWhy, Step
+from core.steps import Asked, Briefed, CellRan, Finished, Forked, NotRebuilt, RebuildWhy, Step, Undone
 from core.store.lineage import CopiedTurn
 from core.values import IncomingMessage, Language, StoredFile, ThreadKey
 from workers.agent.about_steps import ending, sources_held
@@ -149,8 +149,11 @@ def _described(turns: Sequence[Sequence[Step]]) -> set[str]:
 
 def _step_name(turns: Sequence[Sequence[Step]], language: Language) -> str:
     """The last thing that the new thread has, as people call it."""
+    undone = {step.cell_id for steps in turns for step in steps if isinstance(step, Undone)}
     for step in (step for steps in reversed(turns) for step in reversed(steps)):
         match step:
+            case CellRan() if step.cell_id in undone:
+                pass
             case CellRan():
                 return step.title or say("progress_cell", language)
             case Finished():

@@ -9,6 +9,7 @@ from core.slack import blocks as kit
 from core.slack.blocks import Block
 from core.slack.text import clip, escape
 from core.steps import CellRan, Step
+from core.thread_cells import since_reset
 from core.values import Language
 from executor.values import Variable
 from workers.agent.about_steps import cells
@@ -27,7 +28,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Post the table of variables. Raises HostUnavailable."""
     language = thread.language
     found = sorted(thread.context.sessions.vars(thread.lease.thread_id), key=lambda each: (-each.bytes, each.name))
-    ran = [cell for steps in thread.turns for cell in cells(steps)]
+    ran = [cell for steps in since_reset(thread.turns) for cell in cells(steps)]  # as the notebook counts them
     if not found:
         thread.answer(say("vars_none", language))
         return ()

@@ -186,6 +186,17 @@ def test_a_cell_that_was_undone_has_no_effect_in_a_fork(world: World) -> None:
     assert world.steps(new, "cell")[0]["stdout"] == "total 42\n"
 
 
+def test_a_fork_is_not_named_after_a_cell_that_was_undone(world: World) -> None:
+    script(world, LOAD, finish("It is 42."))
+    key = world.say("what is the total?", files=SALES)
+    world.settle(key)
+    for words in ("run ```total = -1```", "undo"):
+        world.say(words, thread=key)
+        world.settle(key)
+    fork(world, key)
+    assert "as it was after “It is 42.”" in world.text(key)
+
+
 def test_a_cell_with_effects_is_named_and_not_run_again_and_its_files_are_there(world: World, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     outside = cell(

@@ -58,6 +58,16 @@ def test_vars_name_each_variable_with_the_cell_and_the_person_that_set_it(world:
     assert any("limit" in line and "2. Code of ben" in line for line in said)
 
 
+def test_after_a_reset_vars_count_cells_as_the_notebook_does(world: World) -> None:
+    world.model = ScriptedModel([cell("a = 1", "One"), finish("Done.")])
+    key = world.say("which region wins?")
+    world.settle(key)
+    said_to(world, key, "reset", "yes")
+    world.say("run ```b = 2```", thread=key, user=BEN)
+    world.settle(key)
+    assert "1. Code of ben" in said_to(world, key, "vars")
+
+
 def test_after_a_failed_cell_vars_name_what_kept_an_older_value(world: World) -> None:
     key = asked(world, finish("Done."))
     for code in ("total = 1\nother = 1", "other = 2\nprint(missing)\ntotal = 2"):
