@@ -11,8 +11,9 @@ import time
 from contextlib import suppress
 from itertools import count
 
+from core.commands import commands
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
-from core.phrases import say
+from core.phrases import language_of, say
 from core.slack.text import escape
 from core.steps import (
     APPROVE_CALL,
@@ -31,7 +32,7 @@ from core.steps import (
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
-from core.values import Lease, ThreadKey
+from core.values import Language, Lease, ThreadKey
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
 from workers.agent.actions import (
@@ -248,7 +249,15 @@ def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
 
 def _obey(turn: OpenTurn, command: Commanded) -> None:
     """Carry out a command. Its steps are stored together with the word that it was carried out."""
-    thread = CommandThread(turn.context, turn.lease, turn.turns, turn.language, command, turn)
+    thread = CommandThread(turn.context, turn.lease, turn.turns, _language_for(turn, command), command, turn)
     steps = with_session_host(lambda: handler_of(command.command)(thread))
     note_command(turn.context, turn.lease, command)
     turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)
+
+
+def _language_for(turn: OpenTurn, command: Commanded) -> Language:
+    """The language of an answer: that of the words, as at rest, and the turn's for a command that belongs to the
+    turn."""
+    known = commands()[command.command]
+    is_aside = known.at_rest == "last_turn" and not known.by_form
+    return language_of(command.text, turn.language) if is_aside else turn.language

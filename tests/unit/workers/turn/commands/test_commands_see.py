@@ -47,6 +47,15 @@ def test_a_word_is_answered_while_a_question_is_open_and_the_turn_waits_on(world
     assert world.statuses(key) == ["waiting"]
 
 
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("Kosten", "Die letzte Frage"), ("¿Cómo va?", "Pregunta 1"), ("進捗", "質問 1"), ("cost", "The last")],
+)
+def test_a_word_is_answered_in_its_language_while_a_turn_is_open(world: World, word: str, answer: str) -> None:
+    key = asked(world, cell("n = 1", "Count"), question("Which year?"), finish("Done."))
+    assert answer in said_to(world, key, word)
+
+
 def test_vars_name_each_variable_with_the_cell_and_the_person_that_set_it(world: World) -> None:
     key = asked(world, cell("rows = [1, 2, 3]", "Load"), finish("Done."))
     world.say("run ```limit = 5```", thread=key, user=BEN)
