@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from core.commands import LEARN, LEARN_CELL, RETEST, argument_of
 from core.phrases import say
 from core.steps import Asked, CellRan, FunctionDraft, Learning, Step
+from workers.agent.about_steps import cells
 from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip, one_line
 from workers.memory.functions.shelf import TESTED
@@ -88,9 +89,9 @@ def _retest(thread: CommandThread) -> Sequence[Step]:
 
 
 def _cells(thread: CommandThread) -> list[CellRan]:
-    """The cells of the thread that ran well, oldest first."""
-    steps = (step for steps in effective_steps(thread.turns) for step in steps)
-    return [step for step in steps if isinstance(step, CellRan) and step.status == "ok" and step.language == "python"]
+    """The cells of the thread that ran well and that nobody left out, oldest first."""
+    ran = (cell for steps in effective_steps(thread.turns) for cell in cells(steps) if not cell.left_out)
+    return [cell for cell in ran if cell.status == "ok" and cell.language == "python"]
 
 
 def _examples(ran: Sequence[CellRan]) -> str:

@@ -64,7 +64,8 @@ def _loaded(thread: CommandThread, other: OtherThread, link: str, renamed: Mappi
     values = masked_in(other.turns)
     turns = effective_steps(other.turns)
     steps = [step for each in turns for step in each]
-    ran = [part for part in program([cell for each in since_reset(turns) for cell in cells(each)]) if part.code]
+    counted = [cell for each in since_reset(turns) for cell in cells(each)]
+    ran = [part for part in program(counted) if part.code and not part.cell.left_out]
     kept: list[LoadedCell] = []
     room = CODE_CHARS
     for part in reversed(ran[-MOST_CELLS:]):

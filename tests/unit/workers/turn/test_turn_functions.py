@@ -17,10 +17,11 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, World, cell, f
 from bot.memory import Proposals
 from bot.message_handler import MessageHandler
 from core.blobs import Blobs
-from core.commands import FUNCTION
+from core.commands import CONTEXT, FUNCTION
 from core.interactions import MemoryButton
 from core.queue import Wakes
 from core.slack.writer import SlackWriter
+from core.stepping_in import ContextChange
 from core.steps import CellRan, FunctionTried, Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
@@ -343,6 +344,23 @@ def test_regenerate_and_restate_write_another_one(world: World) -> None:
     assert not folder(world).exists()
     press(world, key, "keep")
     assert folder(world).exists()
+
+
+def test_a_cell_that_people_left_out_is_no_example_for_a_function(world: World) -> None:
+    world.model = ScriptedModel([finish("Done.")])
+    key = world.say("how much?")
+    world.settle(key)
+    posted = []
+    for code in ("run ```rate = 12 / 240\nprint(rate)```", "run ```bird = 'kestrel'```"):
+        world.say(code, thread=key)
+        world.settle(key)
+        posted.append(next(each["ts"] for each in world.messages(key) if each["text"] == code))
+    change = ContextChange(message=posted[-1], do="leave_out").encode()
+    world._take_in(key, world.slack._next_ts(), ANA, change, CONTEXT)
+    world.settle(key)
+    _, model = learn(world, reply(), said=ASK, thread=key)
+    assert "rate = 12 / 240" in prompt(model)
+    assert "kestrel" not in prompt(model)
 
 
 def test_a_question_that_begins_with_retest_is_answered(world: World) -> None:

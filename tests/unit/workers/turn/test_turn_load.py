@@ -11,8 +11,9 @@ from test_turn_fork import LOAD, SALES, all_steps, link, script, told, variables
 from test_turn_sources import COUNT, asked  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, Death, Killed, NewWorld, World, cell, finish
 
-from core.commands import command_in
+from core.commands import CONTEXT, command_in
 from core.rows import TurnRow
+from core.stepping_in import ContextChange
 from core.steps import Said
 from core.store.lineage import CopiedTurn
 from core.values import IMPORTED, ThreadKey
@@ -70,6 +71,20 @@ def test_files_that_do_not_come_along_are_named_and_the_newest_ones_come(
     key = loaded(world, source)
     assert "Files: f1.csv, f2.csv." in world.text(key)
     assert "These files did not come along: f0.csv." in world.text(key)
+
+
+def test_a_cell_that_people_left_out_there_is_not_read_here(world: World) -> None:
+    source = saved(world, finish("As there."))
+    world.say("run ```bird = 'kestrel'```", thread=source)
+    world.settle(source)
+    (ts,) = (message["ts"] for message in world.messages(source) if message["text"].startswith("run "))
+    world._take_in(source, world.slack._next_ts(), ANA, ContextChange(message=ts, do="leave_out").encode(), CONTEXT)
+    world.settle(source)
+    key = loaded(world, source)
+    world.say("and what was there?", thread=key)
+    world.settle(key)
+    assert "total = int(sales.amount.sum())" in told(world)
+    assert "kestrel" not in told(world)
 
 
 def test_a_thread_is_loaded_while_a_turn_is_open_and_beside_other_turns(world: World) -> None:
