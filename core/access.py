@@ -6,16 +6,19 @@ in `[access]` of threadbook.toml and comes with the resource.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, THREAD, Action
 from core.approvals import DECISION
-from core.commands import CONFIRM, DECLINE, commands, is_command
+from core.commands import CONFIRM, DECLINE, commands, is_command, without_marks
 from core.steps import RESET_CALL, Questioned, option_of
 from core.values import Standing
 
+_SPACED = re.compile(r"[a-zà-öø-ÿßœ]")
+"""How a word begins in the languages that set spaces between words."""
 Rules = Mapping[Action, tuple[str, ...]]
 """Who may do each action: words of `GROUPS_OF_PEOPLE`, and Slack's ids of people (U…, W…) and user groups (S…)."""
 
@@ -96,6 +99,8 @@ def action_of(kind: str, text: str, *, is_open: bool, question: Questioned | Non
         return Action.APPROVE
     if question is not None and (kind in ("text", "answer") or commands()[kind].in_turn == "words"):
         return Action.ANSWER
+    if question is not None and names_answer(kind, text, question):
+        return Action.ANSWER
     if is_command(kind) and (named := commands()[kind].action):
         return named
     return Action.STEER if is_open else Action.ASK
@@ -107,6 +112,19 @@ def reset_answer(text: str, question: Questioned) -> str | None:
         if text.strip().casefold() == option.strip().casefold() or commands()[name].is_said_in(text):
             return name
     return None
+
+
+def names_answer(kind: str, text: str, question: Questioned) -> bool:
+    """Whether a command's word answers the analyst's question, as the question or an option of it names the word:
+    “cost” answers “By cost or by revenue?”. A stop that is no option stops all the same."""
+    if question.approval is not None or question.call_id == RESET_CALL or not is_command(kind):
+        return False
+    if option_of(text, question) is not None:
+        return True
+    said = without_marks(text)
+    place = rf"(?<!\w){re.escape(said)}(?!\w)" if _SPACED.match(said) else re.escape(said)
+    is_word = kind != "stop" and commands()[kind].is_said_in(text)
+    return is_word and re.search(place, without_marks(question.question)) is not None
 
 
 def is_pressed(kind: str) -> bool:

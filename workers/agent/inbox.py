@@ -1,8 +1,9 @@
 """Reading a thread's mail: which messages a turn takes next, and the steps that they become. Pure.
 
 A message is words, an answer to our question, or a command. Words that are an option of the open question are its
-answer, also when they are a command elsewhere ("Cancel"). Words end with the first command, which is carried out before
-anything that came after it is read. A stop ends the reading: what came before it is kept and not worked on.
+answer, also when they are a command elsewhere ("Cancel"), and so is a word that the question names. Words end with the
+first command, which is carried out before anything that came after it is read. A stop ends the reading: what came
+before it is kept and not worked on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from core.access import reset_answer
+from core.access import names_answer, reset_answer
 from core.approvals import DECISION, Decision
 from core.commands import NOTE, argument_of, commands, is_command
 from core.rows import StoredMessage
@@ -208,6 +209,8 @@ def _command(message: StoredMessage, question: Questioned | None) -> str | None:
     if question is not None and question.call_id == RESET_CALL and (answer := reset_answer(message.text, question)):
         return answer
     if not is_command(message.kind) or _is_option(message, question):
+        return None
+    if question is not None and names_answer(message.kind, message.text, question):
         return None
     return None if commands()[message.kind].in_turn == "words" else message.kind
 

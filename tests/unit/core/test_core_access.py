@@ -108,6 +108,9 @@ def test_a_rule_that_cannot_hold_is_refused(tmp_path: Path, toml: str, says: str
         settings_with(tmp_path, toml)
 
 
+FORMAT = Questioned(call_id="1", question="CSV of the cost, or stop?", options=("CSV", "Undo"))
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "is_open", "question", "action"),
     [
@@ -118,6 +121,11 @@ def test_a_rule_that_cannot_hold_is_refused(tmp_path: Path, toml: str, says: str
         ("continue", "continue", False, None, Action.ASK),
         ("continue", "continue", True, QUESTION, Action.ANSWER),
         ("stop", "", True, QUESTION, Action.STOP),
+        ("stop", "stop", True, FORMAT, Action.STOP),
+        ("csv", "CSV!", True, FORMAT, Action.ANSWER),
+        ("undo", "undo", True, FORMAT, Action.ANSWER),
+        ("cost", "cost", True, FORMAT, Action.ANSWER),
+        ("pdf", "as pdf", True, FORMAT, Action.LOOK),
         ("undo", "undo", False, None, Action.UNDO),
         ("reset", "reset", False, None, Action.RESET),
         ("text", "yes please", True, RESET, Action.CONFIRM),

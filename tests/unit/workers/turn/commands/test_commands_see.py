@@ -56,6 +56,30 @@ def test_a_word_is_answered_in_its_language_while_a_turn_is_open(world: World, w
     assert answer in said_to(world, key, word)
 
 
+@pytest.mark.parametrize(
+    ("asking", "word"),
+    [
+        ("Shall I rank by cost or by revenue?", "cost"),
+        ("Als CSV oder als Excel?", "als csv"),
+        ("費用と売上のどちらですか", "費用"),
+    ],
+)
+def test_a_word_that_the_open_question_names_is_its_answer(world: World, asking: str, word: str) -> None:
+    key = asked(world, cell("n = 1", "Count"), question(asking), finish("Done."))
+    assert "Done." in said_to(world, key, word)
+    assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("asking", "word", "status"),
+    [("Which costs count?", "cost", "waiting"), ("Stop here or go on?", "stop", "stopped")],
+)
+def test_another_word_is_a_command_and_a_stop_always_is(world: World, asking: str, word: str, status: str) -> None:
+    key = asked(world, cell("n = 1", "Count"), question(asking), finish("Done."))
+    said_to(world, key, word)
+    assert world.statuses(key) == [status]
+
+
 def test_vars_name_each_variable_with_the_cell_and_the_person_that_set_it(world: World) -> None:
     key = asked(world, cell("rows = [1, 2, 3]", "Load"), finish("Done."))
     world.say("run ```limit = 5```", thread=key, user=BEN)
