@@ -9,6 +9,7 @@ from core.phrases import say
 from core.slack.text import escape
 from core.slack.uploads import Upload
 from core.steps import Step
+from workers.agent.about_steps import cells
 from workers.turn.commands.thread import CommandThread
 from workers.turn.handover import handover, last_report
 from workers.turn.privacy import as_people_see, privacy_in
@@ -29,10 +30,14 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if known is not None and known.status == "sent" and known.created_at.timestamp() < float(thread.command.ts):
         thread.answer(say("download_known", thread.language))
         return ()
-    upto = list(turns.values())[: list(turns).index(last) + 1]
+    place = list(turns).index(last) + 1
+    upto, later = list(turns.values())[:place], list(turns.values())[place:]
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
     data = handover(thread.context, upto, seen, turn.language, model=turn.model)
-    comment = escape(say("download_here", turn.language))
+    told = [say("download_here", turn.language)]
+    if any(cells(steps) for steps in later):
+        told.append(say("download_not_later", turn.language))
+    comment = escape("\n".join(told))
     try:
         steps = thread.share(key, [Upload(name=NAME, data=data, title=NAME)], comment)
     except SlackFailed as error:

@@ -352,6 +352,14 @@ def test_after_own_code_the_zip_before_it_is_not_called_complete(desk: Desk) -> 
     assert "nothing was added" not in desk.world.text(desk.key)
 
 
+def test_a_first_zip_after_own_code_says_that_it_is_not_in_it(desk: Desk) -> None:
+    for word in ("run ```kestrel = 1```", "download"):
+        desk.world.say(word, thread=desk.key)
+        desk.world.settle(desk.key)
+    assert b"kestrel" not in packed(desk).read("analysis.py")
+    assert "What ran after the last report is not in it" in desk.world.text(desk.key)
+
+
 def test_the_words_do_what_the_button_does(desk: Desk) -> None:
     desk.world.say("download all", thread=desk.key)
     desk.world.settle(desk.key)
