@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.phrases import say
-from core.steps import CellRan, Replied, Step, Undone
+from core.steps import CellRan, Questioned, Replied, Step, Undone, draft_of, open_question
 from workers.agent import plans, stages
 from workers.agent.about_steps import asks_analyst, cells
 from workers.agent.text import clip, one_line
@@ -22,6 +22,11 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if steps is None:
         thread.answer(say("plan_none", language))
         return ()
+    if (question := _proposed(steps)) is not None and question.approval is not None:
+        proposed = stages.plan_text(stages.read_stages(question.approval.code))
+        waits = say("status_is_waiting", language, question=question.question)
+        thread.answer("\n".join(filter(None, [proposed, waits])))
+        return ()
     if listed := stages.plan_of(steps):
         thread.answer("\n".join(_stages(steps, listed)))
         return ()
@@ -34,6 +39,14 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     ran = [f"{_sign(cell)} {one_line(cell.title, 120)}" for cell in cells(steps)[-_MOST_CELLS:]]
     thread.answer("\n".join([clip(first.strip(), _PLAN_CHARS), *ran]).strip() or say("plan_empty", language))
     return ()
+
+
+def _proposed(steps: Sequence[Step]) -> Questioned | None:
+    """The question about a plan, with the plan as it reads now, while nobody has decided it."""
+    asked = open_question(steps)
+    if asked is None or asked.approval is None or asked.approval.what != "plan":
+        return None
+    return draft_of(steps, asked).question
 
 
 def _with_undone(steps: Sequence[Step], turns: Sequence[Sequence[Step]]) -> list[Step]:

@@ -111,6 +111,14 @@ class Review:
         return "\n".join(json.dumps(each.messages, ensure_ascii=False) for each in self.world.model.requests[since:])
 
 
+def test_plan_tells_the_plan_that_waits_for_a_go(new_world: NewWorld) -> None:
+    review = Review(new_world(team=PLAN))
+    review.world.say("plan", thread=review.key)
+    review.world.settle(review.key)
+    said = message_text(review.world.messages(review.key, ours=True)[-1])
+    assert said.startswith("1. Load — a clean table\n2. Compare — the winner\nI wait for an answer: My plan")
+
+
 def test_the_plan_waits_and_nothing_runs_before_go(new_world: NewWorld) -> None:
     review = Review(new_world(team=PLAN))
     text = message_text(review.asking("approve:1"))
