@@ -23,7 +23,7 @@ from core.values import Language
 from executor.values import CellResult
 
 _MODULES = (
-    "bounds", "kinds", "encodings", "layout", "lines", "frames", "nested", "spreadsheets", "databases",
+    "bounds", "kinds", "encodings", "columns", "layout", "lines", "frames", "nested", "spreadsheets", "databases",
     "statistics_files", "documents", "packed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
@@ -180,6 +180,7 @@ class _Note(_Said):
         "no_header",
         "no_value",
         "not_looked_for",
+        "open_quote",
         "pdf_no_text",
         "pdf_pages",
         "pdf_tables",

@@ -62,7 +62,7 @@ def describe_file(path: str, bounds: Bounds) -> Described:
 
 def _delimited(path: str, size: int, bounds: Bounds) -> Described:
     text = _Text(path, size, bounds)
-    layout = find_layout(text.head[:300_000]) or single_column(text.head[:300_000])
+    layout = find_layout(text.shown()) or single_column(text.shown())
     if layout is None:
         return _document(text, "txt") | {"notes": [_note("no_columns")]}
     return _table_in_text(text, layout)
@@ -71,7 +71,7 @@ def _delimited(path: str, size: int, bounds: Bounds) -> Described:
 def _plain(path: str, size: int, bounds: Bounds) -> Described:
     """A text file of no particular kind: a table when its lines agree on three columns or more, else a document."""
     text = _Text(path, size, bounds)
-    layout = find_layout(text.head[:300_000])
+    layout = find_layout(text.shown())
     lines = text.head[:300_000].count("\n")
     sure = layout is not None and not layout.ragged and layout.columns >= (2 if layout.separator in "\t;|" else 3)
     if layout and sure and lines >= 3 and layout.header is not None and all(len(name) < 60 for name in layout.header):
@@ -88,7 +88,13 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
     except pd.errors.ParserError:
         arguments["on_bad_lines"] = "skip"
         sample, rows = _read_table(pd, text, layout, arguments)
+    if "low_memory" not in arguments and _has_mixed_values(sample):
+        # pandas reads a long file part by part, and would keep the same value as number and as text
+        arguments["low_memory"] = False
+        sample, rows = _read_table(pd, text, layout, arguments)
     notes = []
+    if layout.open_quote:
+        notes.append(_note("open_quote", rows=layout.open_quote))
     if arguments.get("on_bad_lines"):
         notes.append(_note("ragged"))
     if layout.duplicates:
@@ -128,7 +134,7 @@ def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any])
     if not text.is_sampled:
         frame = pd.read_csv(text.path, **arguments)
         return frame, len(frame)
-    above = layout.skip + (layout.header is not None)
+    above = layout.skip + len(layout.too_long) + (layout.header is not None)
     rows = None if layout.quoted_lines else max(0, text.count_lines() - above)
     first = pd.read_csv(text.path, nrows=text.bounds.rows, **arguments)
     if layout.quoted_lines:
@@ -140,6 +146,14 @@ def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any])
         return pd.read_csv(pieces, **(inner | {"on_bad_lines": "skip"})), rows
     except pd.errors.ParserError:
         return first, rows
+
+
+def _has_mixed_values(frame: Any) -> bool:
+    """Whether a column holds both text and other values."""
+    from pandas.api import types  # noqa: PLC0415 - as above
+
+    objects = frame.select_dtypes("object")
+    return any(types.infer_dtype(objects.iloc[:, place]).startswith("mixed") for place in range(objects.shape[1]))
 
 
 class _Text:
@@ -179,6 +193,10 @@ class _Text:
             first, last = block.find("\n") + 1, block.rfind("\n") + 1
             if 0 < first < last:
                 yield block[first:last]
+
+    def shown(self) -> str:
+        """All of the text that is at hand: whole lines, from further places of a large file too."""
+        return self.head + "".join(self.blocks()) if self.is_sampled else self.head
 
     def count_lines(self) -> int:
         """Line ends of the whole file, an unfinished last line counted too."""

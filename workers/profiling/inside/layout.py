@@ -1,27 +1,36 @@
-"""How a text table is laid out: separator, lines before the header, number style, and the arguments that read it."""
+"""How a text table is laid out: separator, quotation marks, lines before the header, and the arguments that read it."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from .columns import (
+    DATE,
+    MISSING,
+    NO_NAMES,
+    NUMBER,
+    Column,
+    is_text,
+    mostly,
+    number_style,
+    of_two_meanings,
+    with_lost_words,
+)
 
 _SEPARATORS = (",", ";", "\t", "|")
 _RECORDS = 500
-_NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)*|\d{1,3}([ '.,]\d{3})+([.,]\d+)?)%?")
-_COMMA_DECIMAL = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})")
-_COMMA_WHOLE = re.compile(r"[-+]?\d{1,3}(\.\d{3})+|[-+]?\d+")
-_COMMA_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
-_DOTTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
-_UP_TO_999 = re.compile(r"[-+]?\d{1,3}")
-_POINT_DECIMAL = re.compile(r"[-+]?(\d*\.\d{1,2}|\d*\.\d{4,}|0\.\d+|\d{4,}\.\d+)")
-_SHORT_CODE = re.compile(r"[A-Z]{2,3}")
-_LEADING_ZERO = re.compile(r"0\d+")
-_MOST_TEXT_COLUMNS = 8
+_SEEN = 300_000
+"""Records and characters by which the separator and the header are found."""
+_MOST_TEXT_COLUMNS, _LONGEST_NAMES = 40, 2_000
+"""Columns that are named as text, and the characters of their names. Of more of them, all columns are text."""
 csv.field_size_limit(10_000_000)
 
 
@@ -29,8 +38,8 @@ csv.field_size_limit(10_000_000)
 class Layout:
     """What `pandas.read_csv` must be told. `header` is None when the first line is data already.
 
-    `skip` counts the physical lines above the header; `ragged` is how many records of the sample have too many fields;
-    `quoted_lines` is true when cells contain line ends.
+    `skip` counts the physical lines above the header; `ragged` is how many records have too many fields, `too_long`
+    are the lines of those right below the header; `quoted_lines` is true when cells contain line ends.
     """
 
     separator: str
@@ -38,11 +47,17 @@ class Layout:
     header: tuple[str, ...] | None
     columns: int
     ragged: int = 0
+    too_long: tuple[int, ...] = ()
     trailing: bool = False
     quoted_lines: bool = False
+    quotes: tuple[tuple[str, str | int], ...] = ()
+    """What pandas and `csv` must both be told of quotation marks that are used otherwise than usual."""
+    open_quote: int = 0
+    """The row, counted from 1, whose quotation mark is not closed, so that it holds further lines. 0 for none."""
     decimal: str = "."
     thousands: str | None = None
-    text_columns: tuple[str, ...] = field(default=())
+    text_columns: tuple[str | int, ...] = ()
+    """Columns that numbers would spoil, by name; by place where there is no header."""
     maybe_thousands: tuple[str, ...] = ()
     """Columns of numbers such as 12.345 or 12,345. Nothing tells whether these are twelve or twelve thousand."""
     maybe_words: tuple[str, ...] = ()
@@ -53,8 +68,11 @@ class Layout:
         found: dict[str, Any] = {}
         if self.separator != ",":
             found["sep"] = self.separator
-        if self.skip:
+        if self.too_long:
+            found["skiprows"] = [*range(self.skip), *self.too_long]
+        elif self.skip:
             found["skiprows"] = self.skip
+        found |= self.quotes
         if self.header is None:
             found["header"] = None
         if self.trailing:
@@ -63,7 +81,9 @@ class Layout:
             found["decimal"] = self.decimal
         if self.thousands:
             found["thousands"] = self.thousands
-        if self.text_columns:
+        if len(self.text_columns) > _MOST_TEXT_COLUMNS or len(repr(self.text_columns)) > _LONGEST_NAMES:
+            found["dtype"] = str
+        elif self.text_columns:
             found["dtype"] = dict.fromkeys(self.text_columns, str)
         if self.ragged:
             found["on_bad_lines"] = "skip"
@@ -79,24 +99,37 @@ _OTHER_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
 
 
 def find_layout(text: str) -> Layout | None:
-    """The layout of a table whose first lines are `text`, or None when the lines have no columns in common."""
-    lines = text.splitlines(keepends=True)
+    """The layout of a table in `text`, or None when its first lines have no columns in common.
+
+    The first lines tell the separator and the header. All lines tell what the columns hold.
+    """
+    text = _SEPARATOR_LINE.sub(r"\1", text, count=1)
+    first = text[:_SEEN]
+    lines = _lines(first)
     found = [(_consistency(records), records, separator) for separator, records in _read_all(lines)]
-    found = [one for one in found if not _is_decimal_mark(one, found, text)] or found
+    found = [one for one in found if not _is_decimal_mark(one, found, first)] or found
     (share, columns), records, separator = max(found, key=lambda one: (round(one[0][0], 1), one[0][1]))
     if columns >= 2 and share >= 0.5:
-        return _layout(records, separator, columns)
-    if spaced := _spaced(lines):
-        return spaced
-    return None
+        return _layout(text, lines, records, separator)
+    return _spaced(_lines(text))
 
 
 def single_column(text: str) -> Layout | None:
     """A layout for a list of values, one per line."""
-    records = [record for record in _records(text.splitlines(keepends=True), ",") if any(record.cells)]
+    lines = _lines(text[:_SEEN])
+    records = [record for record in _records(lines, ",") if any(record.cells)]
     if not records or any(len(record.cells) != 1 for record in records):
         return None
-    return _layout(records, ",", 1)
+    return _layout(text, lines, records, ",")
+
+
+_SEPARATOR_LINE = re.compile(r'\A"?sep=.?"?(\r?\n|\r)', re.IGNORECASE)
+"""The line by which a file tells Excel its separator."""
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as pandas and `csv` end them: `splitlines` also ends them at marks that stand inside cells."""
+    return list(io.StringIO(text, newline=""))
 
 
 @dataclass(frozen=True)
@@ -112,8 +145,8 @@ def _read_all(lines: Sequence[str]) -> Iterable[tuple[str, list[_Record]]]:
         yield separator, _records(lines, separator)
 
 
-def _records(lines: Sequence[str], separator: str) -> list[_Record]:
-    reader = csv.reader(iter(lines), delimiter=separator)
+def _records(lines: Sequence[str], separator: str, **quotes: Any) -> list[_Record]:
+    reader = csv.reader(iter(lines), delimiter=separator, **quotes)
     records: list[_Record] = []
     line = 0
     try:
@@ -156,33 +189,149 @@ def _is_decimal_mark(one: _Candidate, found: Sequence[_Candidate], text: str) ->
     return not _OTHER_COMMA.search(text) and any(share >= 0.9 for share in others)
 
 
-def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
+def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separator: str) -> Layout:
+    quotes = _quotes(text, lines, records, separator)
+    if quotes:
+        records = _records(lines, separator, **quotes)
+    columns = max(_consistency(records)[1], 1)
     head = next((n for n, record in enumerate(records) if _may_be_header(record, columns)), 0)
     lower = records[head + 1] if head + 1 < len(records) else None
     if lower and len(lower.cells) == len(records[head].cells):
         head += is_upper_row(records[head].cells, lower.cells, [record.cells for record in records[head + 2 :]])
-    body = [record.cells for record in records[head + 1 :] if any(record.cells)]
+    body = [record for record in records[head + 1 :] if any(record.cells)]
     names = records[head].cells
-    trailing = len(names) == columns - 1 and all(not cells[-1].strip() for cells in body if len(cells) == columns)
+    trailing = len(names) == columns - 1 and all(
+        not record.cells[-1].strip() for record in body if len(record.cells) == columns
+    )
     width = len(names) if trailing else columns
-    has_header = not _is_data(names, body)
-    rows = body if has_header else [names, *body]
-    numbers = _number_style(rows, separator)
-    header = tuple(name.strip() for name in names) if has_header else None
+    has_header = not _is_data(names, [record.cells for record in body])
+    above = records[head].line + (records[head].lines if has_header else 0)
+    reader = csv.reader(itertools.islice(_stream(text), above, None), delimiter=separator, **quotes)
+    found = _look_through(reader, columns, separator)
+    if len(names) == columns - 1 and not trailing:
+        names = ("", *names)  # the first column is the index, and has no name
+    places: Sequence[str | int] = range(columns)
+    if has_header:
+        places = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+    held = [Column(place, cells) for place, cells in zip(places, found.cells, strict=False)]
+    numbers = number_style(held, separator)
+    long = itertools.takewhile(lambda record: len(record.cells) > columns, body if has_header else ())
     return Layout(
         separator=separator,
         skip=records[head].line,
-        header=header,
+        header=tuple(name.strip() for name in names) if has_header else None,
         columns=width,
-        ragged=sum(len(cells) > columns for cells in body),
+        ragged=found.ragged,
+        too_long=tuple(record.line for record in long if record.lines == 1),
         trailing=trailing,
-        quoted_lines=any(record.lines > 1 for record in records),
+        quoted_lines=found.has_lines or any(record.lines > 1 for record in records),
+        quotes=tuple(quotes.items()),
+        open_quote=found.open_quote,
         decimal=numbers[0],
         thousands=numbers[1],
-        text_columns=_with_leading_zeros(names, rows) if has_header else (),
-        maybe_thousands=_of_two_meanings(names, rows, separator, numbers) if has_header else (),
-        maybe_words=_with_lost_words(names, rows) if has_header else (),
+        text_columns=tuple(column.name for column in held if is_text(column, numbers)),
+        maybe_thousands=of_two_meanings(held, separator, numbers) if has_header else (),
+        maybe_words=with_lost_words(held) if has_header else (),
     )
+
+
+def _stream(text: str) -> Iterator[str]:
+    """The lines of a text, one after the other."""
+    return io.StringIO(text, newline="")
+
+
+@dataclass
+class _Found:
+    """What all records hold: the different cells of each column, and what is odd about records."""
+
+    cells: list[set[str]]
+    ragged: int = 0
+    has_lines: bool = False
+    open_quote: int = 0
+
+
+def _look_through(reader: Any, columns: int, separator: str) -> _Found:
+    found = _Found([set() for _ in range(columns)])
+    line = reader.line_num
+    alike: list[list[str]] = []
+    shortest = columns
+    with contextlib.suppress(csv.Error):
+        for row, cells in enumerate(reader, 1):
+            if len(cells) == columns:
+                alike.append(cells)
+                if len(alike) >= _BATCH:
+                    _add(found.cells, alike)
+            elif any(cells):
+                found.ragged += len(cells) > columns
+                shortest = min(shortest, len(cells))
+                _add(found.cells, [cells])
+            if reader.line_num - line > 1:
+                found.has_lines = True
+                if not found.open_quote and any(_holds_records(cell, columns, separator) for cell in cells):
+                    found.open_quote = row
+            line = reader.line_num
+    _add(found.cells, alike)
+    _add(found.cells[shortest:], [[""] * (columns - shortest)])
+    return found
+
+
+_BATCH = 1_000
+
+
+def _add(found: Sequence[set[str]], rows: list[list[str]]) -> None:
+    """Add the cells of rows to those of their columns, and empty the list of rows: many at once is far quicker."""
+    for held, cells in zip(found, zip(*rows, strict=True), strict=False):
+        held.update(cells)
+    rows.clear()
+
+
+_FEWEST_COLUMNS, _FEWEST_LINES = 3, 2
+
+
+def _holds_records(cell: str, columns: int, separator: str) -> bool:
+    """Whether the lines within a cell look like the table's own."""
+    inner = cell.splitlines()[1:-1]
+    return (
+        columns >= _FEWEST_COLUMNS
+        and len(inner) >= _FEWEST_LINES
+        and all(line.count(separator) == columns - 1 for line in inner)
+    )
+
+
+def _quotes(text: str, lines: Sequence[str], records: Sequence[_Record], separator: str) -> dict[str, Any]:
+    """How quotation marks are used where it is otherwise than usual: the arguments of `csv` that read all lines alike.
+
+    A backslash before them, single ones, or none that count: in a column of inches, each would swallow lines.
+    """
+    share, columns = _consistency(records)
+    between = re.escape(separator)
+    if re.search(rf'\\"[^{between}"\r\n]', text):
+        escaped = {"escapechar": "\\"}
+        if _consistency(_records(lines, separator, **escaped))[0] >= share:
+            return escaped
+    if share < 1 and re.search(rf"(?:^|{between})'[^'\r\n]*{between}", text[:_SEEN], re.MULTILINE):
+        single = {"quotechar": "'"}
+        if _consistency(_records(lines, separator, **single))[0] > share:
+            return single
+    if '"' in text and columns > 1 and not _closes_quotes(text, separator):
+        counts = Counter(line.count(separator) for line in _stream(text) if line.strip())
+        if counts[columns - 1] >= 0.99 * counts.total():
+            return {"quoting": csv.QUOTE_NONE}
+    return {}
+
+
+def _closes_quotes(text: str, separator: str) -> bool:
+    """Whether no cell has line ends, or each quotation mark that opens a cell is closed at the end of one."""
+    reader = csv.reader(_stream(text), delimiter=separator)
+    with contextlib.suppress(csv.Error):
+        if all(reader.line_num == number for number, _ in enumerate(reader, 1)):
+            return True
+    try:
+        for _ in csv.reader(_stream(text), delimiter=separator, strict=True):
+            pass
+    except csv.Error:
+        return False
+    return True
 
 
 def _may_be_header(record: _Record, columns: int) -> bool:
@@ -190,7 +339,6 @@ def _may_be_header(record: _Record, columns: int) -> bool:
     return len(record.cells) in (columns, max(columns - 1, 2)) and 2 * filled >= len(record.cells) > 0
 
 
-_NO_NAMES = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?"})
 _YEAR = re.compile(r"(19|20)\d\d")
 
 
@@ -207,7 +355,7 @@ def is_upper_row(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequ
         above = upper[column].strip() if column < len(upper) else ""
         group = above or group
         below = [cells[column].strip() for cells in body[:50] if column < len(cells) and cells[column].strip()]
-        if name and len(below) > 1 and _mostly(_NUMBER, below, 0.9):
+        if name and len(below) > 1 and mostly(NUMBER, below, 0.9):
             if not _is_name(name, below):
                 return False
             named.append((group, name))
@@ -218,136 +366,43 @@ def is_upper_row(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequ
 def _is_name(cell: str, below: Sequence[str]) -> bool:
     """Whether a cell above numbers names their column: a word that is none of the values, or a year."""
     if _YEAR.fullmatch(cell):
-        return not _mostly(_YEAR, below, 0.5)
-    return not _NUMBER.fullmatch(cell) and cell.casefold() not in _NO_NAMES and cell not in below
-
-
-def _mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool:
-    return sum(bool(pattern.fullmatch(cell)) for cell in cells) >= share * len(cells)
+        return not mostly(_YEAR, below, 0.5)
+    return not NUMBER.fullmatch(cell) and cell.casefold() not in NO_NAMES and cell not in below
 
 
 def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds values: it has numbers wherever the lines below have them, and not years."""
-    if not body:
-        return False
-    numeric = []
-    for column in range(len(names)):
+    """Whether the first line holds values: numbers and dates wherever the lines below have them, and not years."""
+    alike, years = [], []
+    for column, name in enumerate(map(str.strip, names)):
         below = [cells[column].strip() for cells in body[:50] if column < len(cells) and cells[column].strip()]
-        if below and sum(bool(_NUMBER.fullmatch(cell)) for cell in below) >= 0.9 * len(below):
-            numeric.append(names[column].strip())
-    years = all(re.fullmatch(r"(19|20)\d\d", name) for name in numeric)
-    return bool(numeric) and all(_NUMBER.fullmatch(name) for name in numeric) and not years
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> Iterable[list[str]]:
-    for column in range(max(map(len, rows), default=0)):
-        yield [row[column].strip() for row in rows if column < len(row) and row[column].strip()]
-
-
-def _number_style(rows: Sequence[Sequence[str]], separator: str) -> tuple[str, str | None]:
-    """The decimal mark and the thousands mark that some column needs and no column contradicts.
-
-    Dates such as 01.03.2022 contradict points for thousands: they would be read as numbers.
-    """
-    decimal, thousands = ".", None
-    if separator != "," and _has_points_for_thousands(rows):
-        return ",", "."
-    dotted_dates = any(sum(map(bool, map(_DOTTED_DATE.fullmatch, cells))) > len(cells) / 2 for cells in _columns(rows))
-    for cells in _columns(rows):
-        with_comma = [cell for cell in cells if "," in cell]
-        if not with_comma:
+        if not below or name in MISSING:
             continue
-        if separator != "," and all(_COMMA_DECIMAL.fullmatch(c) or _COMMA_WHOLE.fullmatch(c) for c in cells):
-            if all(re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+", cell) for cell in with_comma):
-                thousands = thousands or ","
-                continue
-            decimal = ","
-            if any("." in cell for cell in cells) and not dotted_dates:
-                thousands = "."
-        elif all(_COMMA_THOUSANDS.fullmatch(cell) or re.fullmatch(r"[-+]?\d+(\.\d+)?", cell) for cell in cells):
-            thousands = thousands or ","
-    return decimal, "." if decimal == "," and thousands == "." else thousands if decimal == "." else None
-
-
-def _has_points_for_thousands(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a column has numbers with two points, such as 1.234.567, and no column reads a point otherwise."""
-    columns = list(_columns(rows))
-    sure = any(_is_dotted(cells) and any(cell.count(".") > 1 for cell in cells) for cells in columns)
-    return sure and not _uses_points_otherwise(columns)
-
-
-def _is_dotted(cells: Sequence[str]) -> bool:
-    """Whether the points of a column can stand between thousands, and some are there."""
-    dotted = [cell for cell in cells if "." in cell]
-    plain = (cell for cell in cells if "." not in cell)
-    return (
-        len(dotted) > 1
-        and all(map(_DOTTED_THOUSANDS.fullmatch, dotted))
-        and all(_UP_TO_999.fullmatch(cell) for cell in plain)
-    )
-
-
-def _uses_points_otherwise(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether some column has decimal points, or dates with points."""
-    return any(
-        _mostly(_DOTTED_DATE, cells, 0.5) or any(map(_POINT_DECIMAL.fullmatch, cells)) for cells in columns if cells
-    )
-
-
-def _of_two_meanings(
-    names: Sequence[str], rows: Sequence[Sequence[str]], separator: str, style: tuple[str, str | None]
-) -> tuple[str, ...]:
-    """Columns of numbers with three digits behind each point (or comma), where nothing in the table tells its meaning.
-
-    Where commas separate the columns, a point is a decimal one.
-    """
-    if separator == "," or style not in ((".", None), (".", ",")):
-        return ()
-    mark = "," if style[1] else "."
-    columns = [[row[place].strip().replace(mark, ".") for row in rows if place < len(row) and row[place].strip()]
-               for place in range(len(names))]  # fmt: skip
-    if _uses_points_otherwise(columns) or any(cell.count(".") > 1 for cells in columns for cell in cells):
-        return ()
-    return tuple(name.strip() for name, cells in zip(names, columns, strict=True) if _is_dotted(cells))
-
-
-def _with_lost_words(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Columns in which NA stands among short codes (Namibia's), or None among words (an answer)."""
-    found = []
-    for place, name in enumerate(names):
-        cells = Counter(row[place].strip() for row in rows if place < len(row) and row[place].strip())
-        others = [cell for cell in cells if cell not in ("NA", "None")]
-        if len(others) < 2:
-            continue
-        if "NA" in cells and all(map(_SHORT_CODE.fullmatch, others)):
-            found.append(f"{name.strip()} (NA)")
-        elif "None" in cells and not any(cell.casefold() in _NO_NAMES or _NUMBER.fullmatch(cell) for cell in others):
-            found.append(f"{name.strip()} (None)")
-    return tuple(found)
-
-
-def _with_leading_zeros(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Columns of codes like 00123, which a number would spoil."""
-    found = []
-    for name, cells in zip(names, _columns(rows), strict=False):
-        if (
-            any(map(_LEADING_ZERO.fullmatch, cells))
-            and all(cell.isdigit() for cell in cells)
-            and names.count(name) == 1
-        ):
-            found.append(name)
-    return tuple(found[:_MOST_TEXT_COLUMNS])
+        if mostly(DATE, below, 0.9):
+            alike.append(bool(DATE.fullmatch(name)))
+        elif mostly(NUMBER, below, 0.9):
+            alike.append(bool(NUMBER.fullmatch(name)) and not DATE.fullmatch(name))
+            years.append(bool(_YEAR.fullmatch(name)))
+    return bool(alike) and all(alike) and not (years and all(years))
 
 
 def _spaced(lines: Sequence[str]) -> Layout | None:
-    """A table with blanks between its columns: (nearly) all lines have the same number of words, some are numbers."""
-    rows = [line.split() for line in lines[:_RECORDS] if line.strip()]
+    """A table with blanks between its columns: all lines have the same number of words, some are numbers."""
+    rows = [words for line in lines if (words := line.split())]
     if len(rows) < 3:
         return None
-    columns, times = Counter(map(len, rows)).most_common(1)[0]
-    numbers = sum(bool(_NUMBER.fullmatch(cell)) for row in rows[1:] for cell in row)
-    named = len(rows[0]) >= columns - 1 and len(rows[0]) > 1  # else the blanks are inside the values of one column
-    if columns < 2 or not named or times < 0.95 * len(rows) or numbers < len(rows) - 1:
+    columns = Counter(map(len, rows[:_RECORDS])).most_common(1)[0][0]
+    numbers = sum(bool(NUMBER.fullmatch(cell)) for row in rows[1:_RECORDS] for cell in row)
+    named = len(rows[0]) in (columns, columns - 1) and len(rows[0]) > 1  # else blanks are inside the values of a column
+    if columns < 2 or not named or numbers < len(rows[:_RECORDS]) - 1:
         return None
+    if any(len(words) != columns for words in rows[1:]):
+        return None  # a cell is blank, so the words behind it would move to the left
     header = None if _is_data(rows[0], rows[1:]) else tuple(rows[0])
-    return Layout(separator=r"\s+", skip=0, header=header, columns=columns, ragged=sum(len(r) > columns for r in rows))
+    if header is None:
+        names: Sequence[str | int] = range(columns)
+    else:
+        names = header if len(header) == columns else ("", *header)
+    body = rows[header is not None :]
+    held = [Column(name, cells) for name, cells in zip(names, zip(*body, strict=False), strict=False)]
+    text = tuple(column.name for column in held if is_text(column, (".", None)))
+    return Layout(separator=r"\s+", skip=0, header=header, columns=columns, text_columns=text)

@@ -12,9 +12,12 @@ def note(code: str, **values: object) -> dict[str, Any]:
 
 def call(function: str, path: str | None, arguments: dict[str, Any]) -> str:
     """A call as Python is written: the file first, all else by keyword."""
-    shown = [
-        "{" + ", ".join(f"{key!r}: str" for key in value) + "}" if isinstance(value, dict) else repr(value)
-        for value in arguments.values()
-    ]
+    shown = [_shown(value) for value in arguments.values()]
     named = [f"{name}={value}" for name, value in zip(arguments, shown, strict=True)]
     return f"{function}({', '.join([*([repr(path)] if path is not None else []), *named])})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: str" for key in value) + "}"
+    return "str" if value is str else repr(value)

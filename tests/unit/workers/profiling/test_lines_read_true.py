@@ -1,0 +1,197 @@
+"""The line of code that a description gives reads what stands in the file, or a note says what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.steps import FileAbstract, FileProblem
+
+Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
+
+
+def described(describe: Describe, folder: Path, text: str, name: str = "a.csv", **bounds: int) -> FileAbstract:
+    (folder / name).write_text(text, newline="")
+    (abstract,), problems = describe(name, **bounds)
+    assert not problems
+    return abstract
+
+
+def read(abstract: FileAbstract) -> pd.DataFrame:
+    frame = eval(abstract.read_hint, {"pd": pd})
+    assert isinstance(frame, pd.DataFrame)
+    return frame
+
+
+def test_a_comma_behind_a_zero_is_one_of_decimals(describe: Describe, folder: Path) -> None:
+    frame = read(described(describe, folder, "name;rate\na;0,125\nb;0,250\nc;0,375\n"))
+    assert frame["rate"].tolist() == [0.125, 0.25, 0.375]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["10.0.0.1", "10.0.0.2", "10.0.0.3"],  # addresses
+        ["1.2.3", "1.10.3", "2.0.0"],  # versions
+        ["1.5", "2.5", "3.25"],  # points of decimals beside commas of decimals
+    ],
+)
+def test_what_points_for_thousands_would_join_stays_as_it_is_written(
+    describe: Describe, folder: Path, values: list[str]
+) -> None:
+    lines = (f"{value};1.23{place},50\n" for place, value in enumerate(values))
+    frame = read(described(describe, folder, "what;amount\n" + "".join(lines)))
+    assert frame["what"].tolist() == values
+    assert frame["amount"].tolist() == [1230.5, 1231.5, 1232.5]
+
+
+@pytest.mark.parametrize("values", [["1,2", "3", "2,5"], ["1,5", "2,5", "12,75"], ["0,125", "0,250", "0,500"]])
+def test_what_commas_for_thousands_would_join_stays_as_it_is_written(
+    describe: Describe, folder: Path, values: list[str]
+) -> None:
+    lines = (f'"{value}","1,23{place}"\n' for place, value in enumerate(values))
+    frame = read(described(describe, folder, "what,amount\n" + "".join(lines)))
+    assert frame["what"].tolist() == values
+    assert frame["amount"].tolist() == [1230, 1231, 1232]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zip", ["01067", "NA", "80331"]),
+        ("zip", ["01067", "", "80331"]),
+        ("sku", ["1E5", "12", "2E10"]),
+        ("sku", ["1e5", "3e2", "2e10"]),
+        ("phone", ["+4915112345678", "+4915112345679", "+4915112345670"]),
+        ("parent", ["9007199254740993", "", "9007199254740995"]),
+        ("parent", ["9007199254740993", "null", "9007199254740995"]),
+        ("version", ["1.9", "1.10", "1.20"]),
+    ],
+)
+def test_codes_and_long_ids_keep_their_digits(describe: Describe, folder: Path, name: str, values: list[str]) -> None:
+    frame = read(described(describe, folder, f"{name},x\n" + "".join(f"{value},1\n" for value in values)))
+    assert [value for value in frame[name] if isinstance(value, str)] == [
+        v for v in values if v not in ("", "NA", "null")
+    ]
+
+
+def test_numbers_stay_numbers(describe: Describe, folder: Path) -> None:
+    text = "id,delta,small,share,big\n1,+5,1e-05,0.10,9007199254740993\n2,-3,2E+03,1.10,9007199254740995\n"
+    assert [str(kind) for kind in read(described(describe, folder, text)).dtypes] == [
+        "int64", "int64", "float64", "float64", "int64",
+    ]  # fmt: skip
+
+
+def test_a_code_in_the_last_row_counts(describe: Describe, folder: Path) -> None:
+    lines = "".join(f"{10_000 + number},{number}\n" for number in range(40_000))
+    frame = read(described(describe, folder, f"zip,x\n{lines}01067,1\n"))
+    assert frame["zip"].iloc[-1] == "01067"
+
+
+def test_codes_below_no_header_keep_their_zeros(describe: Describe, folder: Path) -> None:
+    assert read(described(describe, folder, "001,5\n002,6\n003,7\n"))[0].tolist() == ["001", "002", "003"]
+
+
+def test_codes_beside_names_of_rows_keep_their_zeros(describe: Describe, folder: Path) -> None:
+    frame = read(described(describe, folder, "zip,x\nr1,01067,1\nr2,80331,2\nr3,01069,3\n"))
+    assert (frame["zip"].tolist(), frame.index.tolist()) == (["01067", "80331", "01069"], ["r1", "r2", "r3"])
+
+
+def test_codes_in_more_columns_than_a_line_can_name_are_text(describe: Describe, folder: Path) -> None:
+    names = [f"{'long name ' * 12}{number}" for number in range(60)]
+    text = ",".join(names) + "\n" + (",".join(["007"] * 60) + "\n") * 3
+    assert set(read(described(describe, folder, text)).iloc[0]) == {"007"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-01-01,open\n2024-01-02,closed\n2024-01-03,open\n", "5,NA,x\n1,2,a\n2,4,b\n", "01.02.2024;a\n02.02.2024;b\n"],
+)
+def test_a_first_row_of_dates_and_gaps_is_data(describe: Describe, folder: Path, text: str) -> None:
+    abstract = described(describe, folder, text)
+    assert "no header" in abstract.note
+    assert len(read(abstract)) == text.count("\n")
+
+
+def test_dates_above_numbers_are_names(describe: Describe, folder: Path) -> None:
+    frame = read(described(describe, folder, "region;01.01.2024;01.02.2024\nNorth;1;2\nSouth;3;4\n"))
+    assert [*frame.columns] == ["region", "01.01.2024", "01.02.2024"]
+
+
+def test_a_region_named_na_is_said(describe: Describe, folder: Path) -> None:
+    text = "region,x\nNA,1\nEMEA,2\nAPAC,3\nLATAM,4\n"
+    assert "region (NA)" in described(describe, folder, text).note
+    missing = "result,x\nNA,NA\nPASS,2\nFAIL,3\nSKIP,4\n"  # the file's word for what is missing
+    assert "may be values" not in described(describe, folder, missing, "b.csv").note
+
+
+def test_a_first_row_with_too_many_fields_moves_no_others(describe: Describe, folder: Path) -> None:
+    abstract = described(describe, folder, "name,city,amount\nx,a,b,5\ny,c,6\nz,d,7\nw,e,8\n")
+    assert "skips them" in abstract.note
+    frame = read(abstract)
+    assert (frame["name"].tolist(), frame["amount"].tolist()) == (["y", "z", "w"], [6, 7, 8])
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_the_line_that_tells_excel_the_separator_is_no_header(describe: Describe, folder: Path, columns: int) -> None:
+    text = "sep=;\r\n" + "".join(
+        ";".join(row[:columns]) + "\r\n" for row in (["name", "x", "y"], *[["n", "1", "2"]] * 3)
+    )
+    frame = read(described(describe, folder, text))
+    assert [*frame.columns] == ["name", "x", "y"][:columns]
+    assert frame["x"].sum() == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,name,x\n1,"Bob,10\n2,Al,11\n3,Di,12\n4,"Cy,13\n5,Ed,14\n',
+        'id,name,x\n1,"Bob,10\n2,Al,11\n3,Di,12\n4,Cy,13\n5,Ed,14\n',
+        'id\tname\tx\n1\t"5 inch\t10\n2\tAl\t11\n3\t"6 inch\t12\n4\tCy\t13\n5\tEd\t14\n',
+    ],
+)
+def test_a_quotation_mark_that_is_not_closed_swallows_no_rows(describe: Describe, folder: Path, text: str) -> None:
+    assert read(described(describe, folder, text))["x"].tolist() == [10, 11, 12, 13, 14]
+
+
+def test_rows_that_a_quotation_mark_swallows_are_said(describe: Describe, folder: Path) -> None:
+    rows = "".join(f'{number},"n, {number}",{number}\n' for number in range(10, 20))
+    text = f'id,name,x\n0,a,0\n1,"Bob,10\n2,Al,11\n3,Di,12\n4,Cy,13\n{rows}'
+    assert "Row 2 of the data has a quotation mark that is not closed" in described(describe, folder, text).note
+
+
+def test_cells_of_several_lines_stay_cells(describe: Describe, folder: Path) -> None:
+    abstract = described(describe, folder, 'id,note\n1,"a\nb, c"\n2,"d\ne, f"\n')
+    assert (read(abstract)["note"].tolist(), abstract.note) == (["a\nb, c", "d\ne, f"], "")
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [('"He said \\"hi, there\\""', 'He said "hi, there"'), ("'a, b'", "a, b"), ('"C:\\dir\\"', "C:\\dir\\")],
+)
+def test_quotation_marks_of_other_programs_are_understood(
+    describe: Describe, folder: Path, cell: str, value: str
+) -> None:
+    text = "id,name,x\n" + "".join(f"{number},{cell},{number}\n" for number in range(5))
+    frame = read(described(describe, folder, text))
+    assert frame["name"].tolist() == [value] * 5
+    assert frame["id"].tolist() == frame["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_columns_set_apart_by_blanks_with_a_blank_cell_are_text(describe: Describe, folder: Path) -> None:
+    lines = "".join(f"n{number:<5} {number if number != 5 else '':<4} {number * 2}\n" for number in range(60))
+    assert described(describe, folder, f"name   a    b\n{lines}", "a.txt").tables == ()
+
+
+def test_codes_set_apart_by_blanks_keep_their_zeros(describe: Describe, folder: Path) -> None:
+    frame = read(described(describe, folder, "zip   x y\n01067  1 2\n80331  2 3\n01069  3 4\n", "a.txt"))
+    assert frame["zip"].tolist() == ["01067", "80331", "01069"]
+
+
+def test_a_long_file_has_no_value_as_number_and_as_text(describe: Describe, folder: Path) -> None:
+    rows = "".join(f"{number % 50},1\n" for number in range(600_000))
+    frame = read(described(describe, folder, f"code,x\n{rows}N/K,1\n"))
+    assert frame["code"].nunique() == 51

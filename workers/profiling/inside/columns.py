@@ -1,0 +1,199 @@
+"""What the columns of a text hold: how numbers are written, words that may be values, and what numbers would spoil."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)*|\d{1,3}([ '.,]\d{3})+([.,]\d+)?)%?")
+_COMMA_DECIMAL = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+")
+_DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})")
+_COMMA_WHOLE = re.compile(r"[-+]?\d{1,3}(\.\d{3})+|[-+]?\d+")
+_COMMA_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( .*)?|\d{1,2}:\d\d(:\d\d)?"
+)
+_DOTTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_UP_TO_999 = re.compile(r"[-+]?\d{1,3}")
+_POINT_DECIMAL = re.compile(r"[-+]?(\d*\.\d{1,2}|\d*\.\d{4,}|0\.\d+|\d{4,}\.\d+)")
+_SHORT_CODE = re.compile(r"[A-Z]{2,5}")
+
+
+NO_NAMES = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?"})
+
+
+class Column:
+    """What a column of a text holds: the different values, without those that pandas reads as missing."""
+
+    def __init__(self, name: str | int, cells: Iterable[str]) -> None:
+        self.name = name
+        all_cells = set(map(str.strip, cells))
+        self.missing = all_cells & MISSING
+        self.has_gaps = bool(self.missing) or "" in all_cells
+        self.cells = tuple(all_cells.difference(MISSING, {""}))
+
+
+MISSING = frozenset(
+    {"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+     "NULL", "NaN", "None", "n/a", "nan", "null"}
+)  # fmt: skip
+"""The words that pandas reads as missing."""
+
+
+def mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool:
+    return sum(bool(pattern.fullmatch(cell)) for cell in cells) >= share * len(cells)
+
+
+def number_style(columns: Sequence[Column], separator: str) -> tuple[str, str | None]:
+    """The decimal mark and the thousands mark that some column needs. A column that they would spoil is text.
+
+    Dates such as 01.03.2022 contradict points for thousands.
+    """
+    decimal, thousands = ".", None
+    if separator != "," and _has_points_for_thousands(columns):
+        return ",", "."
+    for cells in (column.cells for column in columns):
+        with_comma = [cell for cell in cells if "," in cell]
+        if not with_comma:
+            continue
+        if separator != "," and all(_COMMA_DECIMAL.fullmatch(c) or _COMMA_WHOLE.fullmatch(c) for c in cells):
+            if all(re.fullmatch(r"[-+]?[1-9]\d{0,2}(,\d{3})+", cell) for cell in with_comma):
+                thousands = thousands or ","
+                continue
+            decimal = ","
+            if any("." in cell for cell in cells) and not _has_dotted_dates(columns):
+                thousands = "."
+        elif all(_COMMA_THOUSANDS.fullmatch(cell) or re.fullmatch(r"[-+]?\d+(\.\d+)?", cell) for cell in cells):
+            thousands = thousands or ","
+    return decimal, "." if decimal == "," and thousands == "." else thousands if decimal == "." else None
+
+
+def _has_dotted_dates(columns: Sequence[Column]) -> bool:
+    return any(column.cells and mostly(_DOTTED_DATE, column.cells, 0.5) for column in columns)
+
+
+def _has_points_for_thousands(columns: Sequence[Column]) -> bool:
+    """Whether a column has numbers with two points, such as 1.234.567, and no column reads a point otherwise."""
+    cells_of = [column.cells for column in columns]
+    sure = any(_is_dotted(cells) and any(cell.count(".") > 1 for cell in cells) for cells in cells_of)
+    return sure and not _uses_points_otherwise(cells_of)
+
+
+def _is_dotted(cells: Sequence[str]) -> bool:
+    """Whether the points of a column can stand between thousands, and some are there."""
+    dotted = [cell for cell in cells if "." in cell]
+    plain = (cell for cell in cells if "." not in cell)
+    return (
+        len(dotted) > 1
+        and all(map(_DOTTED_THOUSANDS.fullmatch, dotted))
+        and all(_UP_TO_999.fullmatch(cell) for cell in plain)
+    )
+
+
+def _uses_points_otherwise(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether some column has decimal points, or dates with points."""
+    return any(
+        mostly(_DOTTED_DATE, cells, 0.5) or any(map(_POINT_DECIMAL.fullmatch, cells)) for cells in columns if cells
+    )
+
+
+def of_two_meanings(columns: Sequence[Column], separator: str, style: tuple[str, str | None]) -> tuple[str, ...]:
+    """Columns of numbers with three digits behind each point (or comma), where nothing in the table tells its meaning.
+
+    Where commas separate the columns, a point is a decimal one.
+    """
+    if separator == "," or style not in ((".", None), (".", ",")):
+        return ()
+    mark = "," if style[1] else "."
+    cells_of = [[cell.replace(mark, ".") for cell in column.cells] for column in columns]
+    if _uses_points_otherwise(cells_of) or any(cell.count(".") > 1 for cells in cells_of for cell in cells):
+        return ()
+    return tuple(str(column.name).strip() for column, cells in zip(columns, cells_of, strict=True) if _is_dotted(cells))
+
+
+def with_lost_words(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Columns in which NA stands among short codes (Namibia's, a region's), or None among words (an answer).
+
+    Where NA stands among numbers, it is the file's word for what is missing.
+    """
+    is_missing = any("NA" in column.missing and column.cells and _is_numeric(column) for column in columns)
+    found = []
+    for column in columns:
+        name, cells = str(column.name).strip(), column.cells
+        others = [*cells, *(column.missing - {"NA", "None"})]
+        if len(others) < 2:
+            continue
+        if "NA" in column.missing and not is_missing and all(map(_SHORT_CODE.fullmatch, others)):
+            found.append(f"{name} (NA)")
+        elif "None" in column.missing and not any(
+            cell.casefold() in NO_NAMES or NUMBER.fullmatch(cell) for cell in others
+        ):
+            found.append(f"{name} (None)")
+    return tuple(found)
+
+
+def _is_numeric(column: Column) -> bool:
+    return all(map(NUMBER.fullmatch, column.cells))
+
+
+# --- columns that numbers would spoil
+
+_DIGITS = re.compile(r"\d+")
+_CODE = re.compile(r"\d+[eE]\d+")
+_PHONE = re.compile(r"\+[1-9]\d{6,14}")
+_WHOLE = re.compile(r"[-+]?\d+")
+_EXACT, _LARGEST = 15, 2**53
+"""Digits of whole numbers that numbers with decimals hold exactly, and up to where. A column with gaps is of these."""
+_LONGEST = 4_000
+"""Digits that Python reads as a number."""
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_STYLES = {
+    (".", ","): re.compile(r"[-+]?([1-9]\d{0,2}(,\d{3})+|\d*)(\.\d*)?([eE][-+]?\d+)?"),
+    (",", "."): re.compile(r"[-+]?([1-9]\d{0,2}(\.\d{3})+|\d*)(,\d*)?([eE][-+]?\d+)?"),
+}
+"""How numbers are written with a decimal mark and one for thousands."""
+_VERSION = re.compile(r"version", re.IGNORECASE)
+_VERSION_NUMBER = re.compile(r"\d+\.\d+")
+
+
+def is_text(column: Column, style: tuple[str, str | None]) -> bool:
+    """Whether pandas would make numbers of values that are none, or other numbers than are written there.
+
+    Codes such as 00123 and 1E5, phone numbers, long ids beside gaps, versions, and what a mark for thousands would
+    join: addresses, lists such as 1,2.
+    """
+    cells = column.cells
+    if not cells:
+        return False
+    if all(map(_DIGITS.fullmatch, cells)):
+        return any(cell[0] == "0" and len(cell) > 1 for cell in cells) or _has_long_numbers(column)
+    if any(map(_CODE.fullmatch, cells)) and all(_CODE.fullmatch(cell) or _DIGITS.fullmatch(cell) for cell in cells):
+        return True
+    if any(map(_PHONE.fullmatch, cells)) and all(_PHONE.fullmatch(cell) or _DIGITS.fullmatch(cell) for cell in cells):
+        return True
+    if _VERSION.search(str(column.name)) and all(map(_VERSION_NUMBER.fullmatch, cells)):
+        return True
+    return _has_long_numbers(column) or _is_spoilt_by(cells, style)
+
+
+def _has_long_numbers(column: Column) -> bool:
+    """Whether whole numbers would lose their last digits: beside gaps and decimals, or as no number of the machine."""
+    long = [
+        cell
+        for cell in column.cells
+        if len(cell) > _EXACT and _WHOLE.fullmatch(cell) and (len(cell) > _LONGEST or abs(int(cell)) > _LARGEST)
+    ]
+    if not long or not all(map(_FLOAT.fullmatch, column.cells)):
+        return False
+    return column.has_gaps or not all(map(_WHOLE.fullmatch, column.cells))
+
+
+def _is_spoilt_by(cells: Sequence[str], style: tuple[str, str | None]) -> bool:
+    """Whether all cells become numbers when the marks for thousands go, and some were none as they are written."""
+    decimal, thousands = style
+    written = _STYLES.get((decimal, thousands or ""))
+    if thousands is None or written is None:
+        return False
+    return all(_FLOAT.fullmatch(cell.replace(thousands, "").replace(decimal, ".")) for cell in cells) and not all(
+        map(written.fullmatch, cells)
+    )
