@@ -173,7 +173,7 @@ def is_text(column: Column, style: tuple[str, str | None]) -> bool:
         return True
     if _VERSION.search(str(column.name)) and all(map(_VERSION_NUMBER.fullmatch, cells)):
         return True
-    return _has_long_numbers(column) or _is_spoilt_by(cells, style)
+    return _has_long_numbers(column) or is_spoilt_by(cells, style)
 
 
 def _has_long_numbers(column: Column) -> bool:
@@ -188,7 +188,7 @@ def _has_long_numbers(column: Column) -> bool:
     return column.has_gaps or not all(map(_WHOLE.fullmatch, column.cells))
 
 
-def _is_spoilt_by(cells: Sequence[str], style: tuple[str, str | None]) -> bool:
+def is_spoilt_by(cells: Sequence[str], style: tuple[str, str | None]) -> bool:
     """Whether all cells become numbers when the marks for thousands go, and some were none as they are written."""
     decimal, thousands = style
     written = _STYLES.get((decimal, thousands or ""))

@@ -6,11 +6,13 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from . import databases, documents, kinds, packed, spreadsheets, statistics_files
 from .bounds import Bounds
+from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
@@ -19,6 +21,7 @@ from .lines import call as _call
 from .lines import note as _note
 from .nested import is_records as _is_records
 from .nested import tables_in, too_wide
+from .spreadsheets import Spoilt, spoilt_in
 from .spreadsheets import header_row as _header_row
 
 Described = dict[str, Any]
@@ -250,17 +253,91 @@ def _html(path: str, size: int, bounds: Bounds) -> Described:
         for element in root.xpath("//script|//style|//comment()"):
             element.drop_tree()
         described["text"] = "\n".join(line for raw in root.text_content().splitlines() if (line := raw.strip()))
-        frames = pd.read_html(io.StringIO(text.head), flavor="lxml") if root.xpath("//table//td") else []
+        has_tables = bool(root.xpath("//table//td"))
+        styles = _html_styles(text, bounds) if has_tables else []
+        frames = [pd.read_html(io.StringIO(text.head), flavor="lxml", **style.arguments())[place]
+                  for place, style in enumerate(styles)]  # fmt: skip
     except (ValueError, html.etree.LxmlError):
         frames = []
     described["text"] = described["text"][: bounds.text]
     if frames:
         arguments = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
-        described["read_hint"] = _call("pd.read_html", path, arguments) + "[0]"
-        described["tables"] = [
-            describe_frame(frame, str(number), bounds) for number, frame in enumerate(frames[: bounds.sheets])
+        lines = [
+            _call("pd.read_html", path, arguments | style.arguments()) + f"[{number}]"
+            for number, style in enumerate(styles)
+        ]
+        described["read_hint"] = lines[0]
+        described["tables"] = [describe_frame(frame, str(number), bounds) for number, frame in enumerate(frames)]
+        for number, table in enumerate(described["tables"]):
+            if styles[number] != styles[0]:
+                table["read"] = lines[number]
+        doubtful = [name for style in styles for name in style.maybe_thousands]
+        words = [name for style in styles for name in style.maybe_words]
+        described["notes"] = [
+            _note(code, names=cut(", ".join(names), 200))
+            for code, names in (("maybe_thousands", doubtful), ("maybe_words", words))
+            if names
         ]
     return described
+
+
+@dataclass(frozen=True)
+class _HtmlStyle:
+    """How the numbers of a table in a page are written."""
+
+    decimal: str
+    thousands: str | None
+    text_columns: tuple[str | int, ...]
+    maybe_thousands: tuple[str, ...]
+    maybe_words: tuple[str, ...]
+
+    def arguments(self) -> dict[str, Any]:
+        """What differs from the defaults of `pandas.read_html`: a comma between thousands, a point before decimals."""
+        found: dict[str, Any] = {}
+        if self.decimal != ".":
+            found["decimal"] = self.decimal
+        if self.thousands != ",":
+            found["thousands"] = self.thousands
+        if self.text_columns:
+            found["converters"] = dict.fromkeys(self.text_columns, str)
+        return found
+
+
+def _html_styles(text: _Text, bounds: Bounds) -> list[_HtmlStyle]:
+    """The style of each table of a page, by its cells as they are written."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    frames = pd.read_html(io.StringIO(text.head), flavor="lxml")
+    # pandas gives the same to each table of a page, and fails where a table has no column at a place
+    labels: list[str | int] = [*range(min(frame.shape[1] for frame in frames))]
+    labels += [label for frame in frames for label in frame.columns if isinstance(label, str)]
+    as_written: dict[str, Any] = {
+        "converters": dict.fromkeys(labels, str),
+        "keep_default_na": False,
+        "thousands": None,
+    }
+    written = pd.read_html(io.StringIO(text.head), flavor="lxml", **as_written)[: bounds.sheets]
+    return [_html_style(frame, labels) for frame in written]
+
+
+def _html_style(frame: Any, labels: Sequence[str | int]) -> _HtmlStyle:
+    held = [
+        Column(label, map(str, frame.iloc[:, place]))
+        for place, label in enumerate(frame.columns)
+        if isinstance(label, str | int) and label in labels
+    ]
+    decimal, thousands = number_style(held, ";")
+    if decimal == ".":
+        thousands = ","  # as pandas has it
+    if any(is_spoilt_by(column.cells, (decimal, thousands)) for column in held):
+        thousands = None  # pandas takes the marks away even where a column is text
+    return _HtmlStyle(
+        decimal=decimal,
+        thousands=thousands,
+        text_columns=tuple(column.name for column in held if is_text(column, (decimal, thousands))),
+        maybe_thousands=of_two_meanings(held, ";", (".", None)),
+        maybe_words=with_lost_words(held),
+    )
 
 
 # --- JSON
@@ -379,12 +456,15 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
     notes = [_note("more_sheets", count=more)] if more else []
     first: dict[str, Any] = {}
     tables = []
-    for table, header in sheets:
+    for table, header, spoilt in sheets:
         tables.append(table)
+        notes += spoilt.notes()
         if header:
             notes.append(_note("sheet_header", sheet=cut(table["name"], 60), header=header))
         if not first and table["columns"]:
-            first = ({"sheet_name": table["name"]} if several else {}) | ({"header": header} if header else {})
+            first = _excel_arguments(table, header, spoilt, several)
+        elif spoilt.columns:
+            table["read"] = _call("pd.read_excel", path, _excel_arguments(table, header, spoilt, several))
     if several:
         notes.append(_note("sheets"))
     seen = _book_notes(path, names) if size <= bounds.workbook else None
@@ -392,24 +472,30 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
 
 
-def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
-    """A sheet's note and the row that holds its header, counted from 0 as pandas does."""
+def _excel_arguments(table: dict[str, Any], header: int, spoilt: Spoilt, several: bool) -> dict[str, Any]:
+    named = {"sheet_name": table["name"]} if several else {}
+    return named | ({"header": header} if header else {}) | spoilt.arguments()
+
+
+def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:
+    """A sheet's note, the row that holds its header, counted from 0 as pandas does, and what pandas would change."""
     try:
         top = book.parse(name, header=None, nrows=30)
     except Exception as error:
         # one broken sheet (a chart sheet, odd XML) is no reason to refuse the others
-        return describe_frame(_nothing(), name, bounds) | {"head": [cut(error, 160)]}, 0
+        return describe_frame(_nothing(), name, bounds) | {"head": [cut(error, 160)]}, 0, Spoilt()
     if top.empty:
-        return describe_frame(_nothing(), name, bounds), 0
+        return describe_frame(_nothing(), name, bounds), 0, Spoilt()
     header = _header_row(top)
-    frame = book.parse(name, header=header, nrows=bounds.rows + 1)
+    spoilt = spoilt_in(book, name, header, bounds)
+    frame = book.parse(name, header=header, nrows=bounds.rows + 1, **spoilt.arguments())
     sampled = len(frame) > bounds.rows
     rows = None
     if sampled:
         rows = (book.book[name].max_row or 0) - header - 1
         rows = rows if rows > bounds.rows else None
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
-    return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header
+    return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt
 
 
 def _is_hidden(sheet: Any) -> bool:

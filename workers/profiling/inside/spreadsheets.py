@@ -7,9 +7,11 @@ import struct
 import xml.parsers.expat
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from .bounds import Bounds
+from .columns import Column, is_text, with_lost_words
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import is_upper_row
@@ -82,10 +84,11 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
         opened: Any = book.book
         hidden = [str(s.name) for s in opened.sheets_metadata if "Visible" not in str(s.visible)]
         for name in names[: bounds.sheets]:
-            table, header = _sheet(book, name, bounds)
+            table, header, spoilt = _sheet(book, name, bounds)
             if table["columns"]:
                 arguments = ({"sheet_name": name} if len(names) > 1 else {}) | ({"header": header} if header else {})
-                table["read"] = call("pd.read_excel", path, arguments | {"engine": "calamine"})
+                table["read"] = call("pd.read_excel", path, arguments | spoilt.arguments() | {"engine": "calamine"})
+            notes += spoilt.notes()
             if header:
                 notes.append(note("sheet_header", sheet=cut(name, 60), header=header))
             if name in hidden:
@@ -99,25 +102,60 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
     return {"format": kind, "tables": tables, "read_hint": first, "notes": notes[:30]}
 
 
-def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
-    """A sheet's note and the row that holds its header, counted from 0 as pandas does."""
+@dataclass(frozen=True)
+class Spoilt:
+    """What pandas would change in the text cells of a sheet."""
+
+    columns: tuple[str | int, ...] = ()
+    """Those in which it would make numbers of text such as 00123."""
+    words: tuple[str, ...] = ()
+    """Those with a word that it reads as missing and that may be a value."""
+
+    def arguments(self) -> dict[str, Any]:
+        """What a reader must be told."""
+        return {"dtype": dict.fromkeys(self.columns, str)} if self.columns else {}
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What is left to say."""
+        return [note("maybe_words", names=cut(", ".join(self.words), 200))] if self.words else []
+
+
+_MOST_SPOILT = 40
+
+
+def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
+    """Look at the cells of a sheet as they are, before pandas reads text as numbers."""
+    given: dict[str, Any] = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+    raw = book.parse(name, header=header, nrows=bounds.rows, **given)
+    held = [
+        Column(label, map(str, raw.iloc[:, place].fillna("")))
+        for place, label in enumerate(raw.columns)
+        if isinstance(label, str | int) and any(isinstance(value, str) for value in raw.iloc[:, place])
+    ]
+    columns = tuple(column.name for column in held if is_text(column, (".", None)))
+    return Spoilt(columns[:_MOST_SPOILT], with_lost_words(held))
+
+
+def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:
+    """A sheet's note, the row that holds its header, counted from 0 as pandas does, and what pandas would change."""
     import pandas as pd  # noqa: PLC0415 - as above
 
     try:
         top = book.parse(name, header=None, nrows=30)
         if top.empty:
-            return describe_frame(pd.DataFrame(), name, bounds), 0
+            return describe_frame(pd.DataFrame(), name, bounds), 0, Spoilt()
         header = header_row(top)
-        whole = book.parse(name, header=header)
+        spoilt = spoilt_in(book, name, header, bounds)
+        whole = book.parse(name, header=header, **spoilt.arguments())
     except MemoryError:
         raise
     except Exception as error:
         # one broken sheet is no reason to refuse the others
-        return describe_frame(pd.DataFrame(), name, bounds) | {"head": [cut(error, 160)]}, 0
+        return describe_frame(pd.DataFrame(), name, bounds) | {"head": [cut(error, 160)]}, 0, Spoilt()
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
     frame = whole.iloc[: bounds.rows]
     sampled = len(whole) > len(frame)
-    return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header
+    return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header, spoilt
 
 
 def header_row(top: Any) -> int:

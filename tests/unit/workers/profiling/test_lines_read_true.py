@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
+import xlwt
 
 from core.steps import FileAbstract, FileProblem
 
@@ -195,3 +197,83 @@ def test_a_long_file_has_no_value_as_number_and_as_text(describe: Describe, fold
     rows = "".join(f"{number % 50},1\n" for number in range(600_000))
     frame = read(described(describe, folder, f"code,x\n{rows}N/K,1\n"))
     assert frame["code"].nunique() == 51
+
+
+CELLS = [
+    ["zip", "sku", "id", "region", "n"],
+    ["01067", "1E5", "9007199254740993", "NA", 1],
+    ["80331", "12", None, "EMEA", 2],
+    ["01069", "2E10", "9007199254740995", "APAC", 3],
+]
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "xls"])
+def test_text_in_a_sheet_stays_text(describe: Describe, folder: Path, kind: str) -> None:
+    if kind == "xlsx":
+        book = openpyxl.Workbook()
+        for row in CELLS:
+            book.active.append(row)
+        book.save(folder / "a.xlsx")
+    else:
+        old = xlwt.Workbook()
+        sheet = old.add_sheet("a")
+        for place, row in enumerate(CELLS):
+            for column, value in enumerate(row):
+                sheet.write(place, column, value)
+        old.save(str(folder / "a.xls"))
+    (abstract,), _ = describe(f"a.{kind}")
+    frame = read(abstract)
+    assert frame["zip"].tolist() == ["01067", "80331", "01069"]
+    assert frame["sku"].tolist() == ["1E5", "12", "2E10"]
+    assert frame["id"].dropna().tolist() == ["9007199254740993", "9007199254740995"]
+    assert frame["n"].tolist() == [1, 2, 3]
+    assert "region (NA)" in abstract.note
+
+
+def test_a_further_sheet_has_its_own_line_where_text_must_stay_text(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["x", "y"], [1, 2]):
+        book.active.append(row)
+    second = book.create_sheet("codes")
+    for row in CELLS:
+        second.append(row)
+    book.save(folder / "a.xlsx")
+    (abstract,), _ = describe("a.xlsx")
+    frame = eval(abstract.tables[1].read, {"pd": pd})
+    assert frame["zip"].tolist() == ["01067", "80331", "01069"]
+
+
+def page(*tables: list[list[str]]) -> str:
+    parts = (
+        "<table>" + "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows) + "</table>"
+        for rows in tables
+    )
+    return (
+        "<html><body>" + "".join(parts).replace("<td>zip</td><td>x</td>", "<th>zip</th><th>x</th>") + "</body></html>"
+    )
+
+
+GERMAN = [["zip", "x"], ["01067", "1.234,50"], ["80331", "12,5"], ["01069", "7,25"]]
+ENGLISH = [["zip", "x"], ["01067", "1,234.50"], ["80331", "12.5"], ["01069", "7.25"]]
+ADDRESSES = [["zip", "x"], ["01067", "10.0.0.1"], ["80331", "10.0.0.2"], ["01069", "10.0.0.3"]]
+
+
+def test_each_table_of_a_page_is_read_with_its_own_marks(describe: Describe, folder: Path) -> None:
+    abstract = described(describe, folder, page(GERMAN, ENGLISH, ADDRESSES), "a.html")
+    german, english, addresses = (eval(table.read or abstract.read_hint, {"pd": pd}) for table in abstract.tables)
+    assert german["x"].tolist() == english["x"].tolist() == [1234.5, 12.5, 7.25]
+    assert [frame["zip"].tolist() for frame in (german, english)] == [["01067", "80331", "01069"]] * 2
+    assert addresses["x"].tolist() == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+
+
+def test_points_before_three_digits_in_a_page_are_said(describe: Describe, folder: Path) -> None:
+    rows = [["zip", "x"], ["1", "3.677"], ["2", "1.853"]]
+    assert "In x each point" in described(describe, folder, page(rows), "a.html").note
+
+
+def test_tables_of_a_page_may_differ_in_width(describe: Describe, folder: Path) -> None:
+    wide = [["zip", "x", "y"], ["01067", "1", "2"], ["80331", "2", "3"]]
+    abstract = described(describe, folder, page([["q"], ["5"], ["6"]], wide, [["001", "002", "003"]]), "a.html")
+    assert [table.rows for table in abstract.tables] == [3, 3, 1]
+    for table in abstract.tables:
+        eval(table.read or abstract.read_hint, {"pd": pd})
