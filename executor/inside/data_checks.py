@@ -236,7 +236,10 @@ def _plain(key: object) -> str:
 
 def _of_dates(result: Any, arg: Any, *more: Any, **given: Any) -> list[Check]:
     found = _lost_values("not_dates", result, arg)
-    if more or given.get("format") or given.get("dayfirst") is not None or given.get("unit") or not _is_series(arg):
+    each_alone = given.get("format") == "mixed"  # 03/04 is read month first even where another row is 25/04
+    if more or (given.get("format") and not each_alone) or given.get("dayfirst") is not None or given.get("unit"):
+        return found
+    if not _is_series(arg):
         return found
     first = second = both = 0
     for text in arg.head(_SAMPLE):
@@ -245,7 +248,7 @@ def _of_dates(result: Any, arg: Any, *more: Any, **given: Any) -> list[Check]:
             first += a > 12 >= b
             second += b > 12 >= a
             both += a <= 12 and b <= 12 and a != b
-    if both and not (first and not second) and not (second and not first):
+    if both and not (first and not second and not each_alone) and not (second and not first):
         found.append(_check("two_orders", (_name(arg.name, 0),) if arg.name is not None else (), (both, first, second)))
     return found
 

@@ -62,6 +62,14 @@ def test_dates_that_can_be_read_in_two_orders_are_told_unless_the_code_says_whic
     assert seen(run('d = pd.to_datetime(pd.Series(["12/31/2024", "03/02/2024"]))')) == []
 
 
+def test_dates_that_are_each_read_alone_are_told_where_another_row_has_the_day_first(run) -> None:
+    dates = 'pd.Series(["03/04/2024", "25/04/2024"], name="day")'
+    result = run(f'import pandas as pd\na = pd.to_datetime({dates}, format="mixed")\na.dt.month.tolist()')
+    assert seen(result) == [("two_orders", ("day",), (1, 1, 0))]
+    assert seen(run(f'b = pd.to_datetime({dates}, format="mixed", dayfirst=True)')) == []
+    assert seen(run('c = pd.to_datetime(pd.Series(["03/04/2024", "04/25/2024"]), format="mixed")')) == []
+
+
 def test_mixed_currencies_and_units_are_told_once(run) -> None:
     code = 'import pandas as pd\np = pd.DataFrame({"price": ["$5", "€6"], "net weight": ["5 kg", "3 lb"], "n": [1, 2]})'
     assert seen(run(code)) == [("mixed_currencies", ("p", "price"), (2,)), ("mixed_units", ("p", "#2"), (2,))]
