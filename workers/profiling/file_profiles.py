@@ -23,7 +23,7 @@ from core.values import Language
 from executor.values import CellResult
 
 _MODULES = (
-    "bounds", "kinds", "encodings", "columns", "layout", "lines", "frames", "nested", "spreadsheets", "databases",
+    "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "databases",
     "statistics_files", "documents", "packed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from .frames import LARGEST
+
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)*|\d{1,3}([ '.,]\d{3})+([.,]\d+)?)%?")
 _COMMA_DECIMAL = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})")
@@ -142,8 +144,8 @@ _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"\d+[eE]\d+")
 _PHONE = re.compile(r"\+[1-9]\d{6,14}")
 _WHOLE = re.compile(r"[-+]?\d+")
-_EXACT, _LARGEST = 15, 2**53
-"""Digits of whole numbers that numbers with decimals hold exactly, and up to where. A column with gaps is of these."""
+_EXACT = 15
+"""Digits of whole numbers that numbers with decimals hold exactly. A column with gaps is of these."""
 _LONGEST = 4_000
 """Digits that Python reads as a number."""
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -181,7 +183,7 @@ def _has_long_numbers(column: Column) -> bool:
     long = [
         cell
         for cell in column.cells
-        if len(cell) > _EXACT and _WHOLE.fullmatch(cell) and (len(cell) > _LONGEST or abs(int(cell)) > _LARGEST)
+        if len(cell) > _EXACT and _WHOLE.fullmatch(cell) and (len(cell) > _LONGEST or abs(int(cell)) > LARGEST)
     ]
     if not long or not all(map(_FLOAT.fullmatch, column.cells)):
         return False

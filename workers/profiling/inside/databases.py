@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .bounds import Bounds
-from .frames import cut, describe_frame
+from .frames import cut, describe_frame, is_inexact
 from .kinds import Unusable
 from .lines import note
 
@@ -43,7 +43,10 @@ def sqlite(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
             [str(name) for (name,) in found],
             bounds,
             lambda query: _frame_of(connection, query),
-            lambda name: f"pd.read_sql_query({_all_of(_identifier(name))!r}, {opened})",
+            lambda name, frame: (
+                f"pd.read_sql_query({_all_of(_identifier(name))!r}, {opened}"
+                + (", dtype_backend='numpy_nullable')" if frame.attrs.get("exact") else ")")
+            ),
         )
     except sqlite3.Error as error:
         raise Unusable("corrupt", detail=cut(error, 160)) from None
@@ -84,7 +87,7 @@ def duckdb(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
             names,
             bounds,
             lambda query: connection.execute(query).fetch_df(),
-            lambda name: f"{opened}.sql({_all_of(places[name])!r}).df()",
+            lambda name, _: f"{opened}.sql({_all_of(places[name])!r}).df()",
             place_of=places.__getitem__,
         )
     except engine.Error as error:
@@ -106,7 +109,7 @@ def _described(
     names: list[str],
     bounds: Bounds,
     frame_of: Callable[[str], Any],
-    line_of: Callable[[str], str],
+    line_of: Callable[[str, Any], str],
     *,
     place_of: Callable[[str], str] = _identifier,
 ) -> dict[str, Any]:
@@ -123,7 +126,7 @@ def _described(
             tables.append(_unread(name, bounds, error))
             continue
         table = describe_frame(frame, name, bounds, rows=rows, sampled=rows > len(frame))
-        tables.append(table | {"read": line_of(name)})
+        tables.append(table | {"read": line_of(name, frame)})
     if not tables:
         raise Unusable("no_tables")
     notes = [note("tables")] if len(names) > 1 else []
@@ -137,13 +140,22 @@ def _described(
 
 
 def _frame_of(connection: sqlite3.Connection, query: str) -> Any:
-    """The rows of a query. Text that is no UTF-8 is shown as far as it can be."""
+    """The rows of a query. Text that is no UTF-8 is shown as far as it can be.
+
+    Whole numbers beside gaps keep their last digits; where pandas must be told so, the frame's `attrs` have "exact".
+    """
     import pandas as pd  # noqa: PLC0415 - as above
 
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     cursor = connection.execute(query)
     names = [column[0] for column in cursor.description]
-    return pd.DataFrame(cursor.fetchall(), columns=names)
+    rows = cursor.fetchall()
+    frame = pd.DataFrame(rows, columns=names)
+    inexact = [place for place in range(len(names)) if is_inexact(frame.iloc[:, place])]
+    if any(isinstance(row[place], int) for row in rows for place in inexact):
+        frame = pd.DataFrame(rows, columns=names, dtype=object).convert_dtypes()
+        frame.attrs["exact"] = True
+    return frame
 
 
 def _unread(name: str, bounds: Bounds, error: Exception) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from . import databases, documents, kinds, packed, spreadsheets, statistics_file
 from .bounds import Bounds
 from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
-from .frames import cut, describe_frame, exact
+from .frames import LARGEST, cut, describe_frame, exact, is_inexact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 from .lines import call as _call
@@ -373,7 +374,13 @@ def _records_of(text: _Text, value: Any) -> Described | None:
     tables = tables_in(value, whole, text.stem, text.bounds)
     if not tables:
         return None
-    if _is_records(value):
+    loses_digits = _loses_digits(text.head, tables)
+    if loses_digits:
+        whole = f"{whole[:-1]}, {_LONG_AS_TEXT})"
+        tables = tables_in(json.loads(text.head, parse_int=_long_as_text), whole, text.stem, text.bounds)
+    if loses_digits:
+        loading = tables[0]["read"]
+    elif _is_records(value):
         loading = _call("pd.read_json", text.path, arguments)
         if any(isinstance(field, dict) for record in value[:1_000] for field in record.values()):
             loading = f"pd.json_normalize({loading}.to_dict('records'))"
@@ -391,6 +398,28 @@ def _records_of(text: _Text, value: Any) -> Described | None:
         "read_hint": loading,
         "notes": [_note("tables")] if len(tables) > 1 else [],
     }
+
+
+_LONG_NUMBER = re.compile(r"(?<![\w.+-])-?(\d{16,400})(?![\w.])")
+_LONG_AS_TEXT = "parse_int=lambda n: n if len(n) > 15 else int(n)"
+
+
+def _long_as_text(digits: str) -> str | int:
+    return digits if len(digits) > 15 else int(digits)
+
+
+def _loses_digits(text: str, tables: list[dict[str, Any]]) -> bool:
+    """Whether whole numbers are too long for pandas: beside gaps they become numbers with decimals."""
+    longest = max((len(digits), int(digits)) for digits in _LONG_NUMBER.findall(text)[:_LOOKED_AT] or ["0"])[1]
+    columns = [column for table in tables for column in table["columns"]]
+    return longest > LARGEST and any(
+        (column["dtype"] == "object" and longest >= 2**63)
+        or (column["dtype"] == "float64" and any(abs(float(end)) >= LARGEST for end in column["spread"]))
+        for column in columns
+    )
+
+
+_LOOKED_AT = 1_000
 
 
 def _is_json_line(head: str) -> bool:
@@ -425,6 +454,13 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
         loading = f"pd.json_normalize({loading}.to_dict('records'))"
     rows = text.count_lines() if text.is_sampled else len(records)
     table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
+    if _loses_digits(text.head, [table]):
+        read = _call(".read_text", None, {"encoding": text.encoding.name})
+        written = f"{_call('Path', path, {})}{read}.split('\\n')"
+        each = f"json.loads(line, {_LONG_AS_TEXT}) for line in {written} if line.strip()"
+        loading = f"pd.json_normalize([{each}])"
+        records = [json.loads(line, parse_int=_long_as_text) for line in lines[: len(records)]]
+        table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
     notes = [_note("sampled", rows=len(records))] if text.is_sampled else []
     return {
         "format": "jsonl",
@@ -564,6 +600,16 @@ def _nothing() -> Any:
     return pd.DataFrame()
 
 
+_WHOLE = {"int64": "Int64", "uint64": "UInt64"}
+"""Whole numbers of Parquet that pandas gives decimals where some are missing, and their types with gaps."""
+
+
+def _with_gaps(kind: Any) -> Any:
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    return pd.api.types.pandas_dtype(_WHOLE[str(kind)]) if str(kind) in _WHOLE else None
+
+
 def _parquet(path: str, size: int, bounds: Bounds) -> Described:
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - as above
 
@@ -572,14 +618,21 @@ def _parquet(path: str, size: int, bounds: Bounds) -> Described:
             rows = int(file.metadata.num_rows)
             sampled = rows > bounds.rows and (size > bounds.whole or rows * len(file.schema_arrow.names) > 5_000_000)
             batches = file.iter_batches(batch_size=bounds.rows)
-            frame = next(batches).to_pandas() if sampled else file.read().to_pandas()
+            content = next(batches) if sampled else file.read()
+            frame = content.to_pandas()
+            loses_digits = frame.columns.is_unique and any(
+                str(field.type) in _WHOLE and field.name in frame and is_inexact(frame[field.name])
+                for field in content.schema
+            )
+            if loses_digits:
+                frame = content.to_pandas(types_mapper=_with_gaps)
     except (ArrowException, OSError, StopIteration) as error:
         raise Unusable("corrupt", detail=cut(error, 160)) from None
     stem = os.path.splitext(os.path.basename(path))[0]
     return {
         "format": "parquet",
         "tables": [describe_frame(frame, stem, bounds, rows=rows, sampled=sampled)],
-        "read_hint": _call("pd.read_parquet", path, {}),
+        "read_hint": _call("pd.read_parquet", path, {"dtype_backend": "numpy_nullable"} if loses_digits else {}),
         "notes": [_note("sampled", rows=len(frame))] if sampled else [],
     }
 

@@ -41,6 +41,15 @@ def describe_frame(
     }
 
 
+LARGEST = 2**53
+"""Numbers with decimals hold whole ones up to this exactly."""
+
+
+def is_inexact(values: Any) -> bool:
+    """Whether a column of numbers with decimals has ones so large that whole ones among them have lost digits."""
+    return str(values.dtype) == "float64" and bool(values.abs().max() >= LARGEST)
+
+
 def exact(value: object, limit: int) -> str:
     """A value as text with all its blanks, at most `limit` characters."""
     text = _text(value, limit)

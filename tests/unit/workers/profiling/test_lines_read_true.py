@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xlwt
 
 from core.steps import FileAbstract, FileProblem
+
+IDS = [9007199254740993, None, 9007199254740995]
 
 Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 
@@ -277,3 +284,31 @@ def test_tables_of_a_page_may_differ_in_width(describe: Describe, folder: Path) 
     assert [table.rows for table in abstract.tables] == [3, 3, 1]
     for table in abstract.tables:
         eval(table.read or abstract.read_hint, {"pd": pd})
+
+
+@pytest.mark.parametrize("kind", ["parquet", "sqlite", "json", "nested.json", "jsonl"])
+def test_long_ids_beside_gaps_keep_their_digits(describe: Describe, folder: Path, kind: str) -> None:
+    name = f"a.{kind}"
+    records = [{"id": each, "x": place} for place, each in enumerate(IDS)]
+    if kind == "parquet":
+        pq.write_table(pa.table({"id": pa.array(IDS), "x": [0, 1, 2]}), name)
+    elif kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(name)) as connection:
+            connection.execute("CREATE TABLE t (id INTEGER, x INTEGER)")
+            connection.executemany("INSERT INTO t VALUES (:id, :x)", records)
+            connection.commit()
+    elif kind == "jsonl":
+        Path(name).write_text("\n".join(map(json.dumps, records)))
+    else:
+        Path(name).write_text(json.dumps({"rows": records} if kind == "nested.json" else records))
+    (abstract,), _ = describe(name)
+    frame = eval(abstract.read_hint, {"pd": pd, "Path": Path, "json": json, "sqlite3": sqlite3})
+    assert [str(each) for each in frame["id"].dropna()] == ["9007199254740993", "9007199254740995"]
+    assert frame["x"].tolist() == [0, 1, 2]
+
+
+def test_numbers_of_json_longer_than_the_machine_has_are_text(describe: Describe, folder: Path) -> None:
+    Path("a.jsonl").write_text("\n".join(f'{{"id": {2**66 + place}}}' for place in range(3)))
+    (abstract,), _ = describe("a.jsonl")
+    frame = eval(abstract.read_hint, {"pd": pd, "Path": Path, "json": json})
+    assert frame["id"].tolist() == [str(2**66 + place) for place in range(3)]
