@@ -207,11 +207,14 @@ class _Text:
         mark = {"utf-16": b"\n\0", "utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(self.encoding.name, b"\n")
         if mark == b"\n\0" and self._is_big_endian():
             mark = b"\0\n"
-        lines, last = 0, b""
+        lines, returns, last = 0, 0, b""
         with open(self.path, "rb") as file:
             while chunk := file.read(4 << 20):
                 lines += chunk.count(mark)
+                returns += chunk.count(b"\r") if mark == b"\n" else 0
                 last = chunk
+        if not lines and returns:
+            lines, mark = returns, b"\r"
         return lines + (not last.endswith(mark))
 
     def _is_big_endian(self) -> bool:

@@ -194,7 +194,9 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
     if quotes:
         records = _records(lines, separator, **quotes)
     columns = max(_consistency(records)[1], 1)
-    head = next((n for n, record in enumerate(records) if _may_be_header(record, columns)), 0)
+    head = next(
+        (n for n, r in enumerate(records) if _may_be_header(r, columns) and not _is_comment(records[n : n + 52])), 0
+    )
     lower = records[head + 1] if head + 1 < len(records) else None
     if lower and len(lower.cells) == len(records[head].cells):
         head += is_upper_row(records[head].cells, lower.cells, [record.cells for record in records[head + 2 :]])
@@ -332,6 +334,26 @@ def _closes_quotes(text: str, separator: str) -> bool:
     except csv.Error:
         return False
     return True
+
+
+def _is_comment(records: Sequence[_Record]) -> bool:
+    """Whether the first one begins with # and is no header: below it is another such line, or the names."""
+    marked, body = (list(each) for each in _apart(records))
+    if not marked or len(body) < _FEWEST_LINES:
+        return False
+    below = [record.cells for record in body]
+    has_numbers = any(mostly(NUMBER, list(cells), 0.9) for cells in zip(*below[1:], strict=False))
+    return len(marked) > 1 or (has_numbers and not _is_data(below[0], below[1:]))
+
+
+def _apart(records: Sequence[_Record]) -> tuple[Iterator[_Record], Iterator[_Record]]:
+    """The first lines that begin with #, and those below them."""
+
+    def is_marked(record: _Record) -> bool:
+        return bool(record.cells) and record.cells[0].startswith("#")
+
+    filled = [record for record in records if any(record.cells)]
+    return itertools.takewhile(is_marked, filled), itertools.dropwhile(is_marked, filled)
 
 
 def _may_be_header(record: _Record, columns: int) -> bool:

@@ -168,6 +168,8 @@ def _placed(path: str, member: str, copy: str, described: dict[str, Any]) -> lis
     for table in tables:
         line = table.get("read") or described["read_hint"]
         line = re.sub(rf"'file:{re.escape(copy)}\?mode=ro', uri=True", lambda _: place, line)
+        text = rf"Path\({re.escape(repr(copy))}\)\.read_text\(encoding='([\w-]+)'\)"
+        line = re.sub(text, lambda found: f"{place}.read().decode('{found[1]}')", line)
         table["read"] = line.replace(repr(copy), place)
         table["name"] = member if len(tables) == 1 else f"{member} / {table['name']}"
     return [table for table in tables if table["columns"]]

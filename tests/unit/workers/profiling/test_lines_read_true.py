@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -312,3 +313,34 @@ def test_numbers_of_json_longer_than_the_machine_has_are_text(describe: Describe
     (abstract,), _ = describe("a.jsonl")
     frame = eval(abstract.read_hint, {"pd": pd, "Path": Path, "json": json})
     assert frame["id"].tolist() == [str(2**66 + place) for place in range(3)]
+
+
+def test_json_in_a_zip_is_loaded_by_its_line(describe: Describe, folder: Path) -> None:
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        archive.writestr("long.json", json.dumps([{"id": each} for each in IDS]))
+        archive.writestr("nested.json", json.dumps({"a": {"rows": [{"id": "é"}, {"id": "b"}]}}))
+    (abstract,), _ = describe("a.zip")
+    names = {"pd": pd, "json": json, "zipfile": zipfile}
+    long, nested = (eval(table.read, names)["id"].dropna().tolist() for table in abstract.tables)
+    assert (long, nested) == (["9007199254740993", "9007199254740995"], ["é", "b"])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("# made by x, y\nname,x\na,1\nb,2\nc,3\n", ["name", "x"]),
+        ("# made by x, y\n# second, line\nname,x\na,1\nb,2\nc,3\n", ["name", "x"]),
+        ("#name,x\na,1\nb,2\nc,3\n", ["#name", "x"]),
+        ("##made, by\n#name,x\na,1\nb,2\nc,3\n", ["#name", "x"]),
+    ],
+)
+def test_a_comment_with_a_comma_is_no_header(describe: Describe, folder: Path, text: str, names: list[str]) -> None:
+    frame = read(described(describe, folder, text))
+    assert [*frame.columns] == names
+    assert frame["x"].tolist() == [1, 2, 3]
+
+
+def test_rows_of_a_large_file_that_ends_lines_by_returns_are_counted(describe: Describe, folder: Path) -> None:
+    text = "a,b\r" + "".join(f"{place},{place}\r" for place in range(3_000))
+    (table,) = described(describe, folder, text, whole=10_000, head=4_000, blocks=2, block=2_000).tables
+    assert table.rows == 3_000
