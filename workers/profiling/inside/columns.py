@@ -16,6 +16,7 @@ DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( .*)?|\d{1,2}:\d\d(:\d\d)?"
 )
 _DOTTED_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_POINTED = re.compile(rf"[-+]?\d*\.?\d*|{_DOTTED_THOUSANDS.pattern}")
 _UP_TO_999 = re.compile(r"[-+]?\d{1,3}")
 _POINT_DECIMAL = re.compile(r"[-+]?(\d*\.\d{1,2}|\d*\.\d{4,}|0\.\d+|\d{4,}\.\d+)")
 _SHORT_CODE = re.compile(r"[A-Z]{2,5}")
@@ -107,10 +108,13 @@ def of_two_meanings(columns: Sequence[Column], separator: str, style: tuple[str,
     if separator == "," or style not in ((".", None), (".", ",")):
         return ()
     mark = "," if style[1] else "."
-    cells_of = [[cell.replace(mark, ".") for cell in column.cells] for column in columns]
-    if _uses_points_otherwise(cells_of) or any(cell.count(".") > 1 for cells in cells_of for cell in cells):
-        return ()
-    return tuple(str(column.name).strip() for column, cells in zip(columns, cells_of, strict=True) if _is_dotted(cells))
+    written = {column.name: [cell.replace(mark, ".") for cell in column.cells] for column in columns}
+    # what is no number, such as a date or an address, tells nothing of the marks in numbers
+    numbers = {name: cells for name, cells in written.items() if all(map(_POINTED.fullmatch, cells))}
+    for cells in numbers.values():
+        if any(map(_POINT_DECIMAL.fullmatch, cells)) or any(cell.count(".") > 1 for cell in cells):
+            return ()
+    return tuple(str(name).strip() for name, cells in numbers.items() if _is_dotted(cells))
 
 
 def with_lost_words(columns: Sequence[Column]) -> tuple[str, ...]:
