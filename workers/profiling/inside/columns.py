@@ -9,7 +9,6 @@ from .frames import LARGEST
 
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)*|\d{1,3}([ '.,]\d{3})+([.,]\d+)?)%?")
 _COMMA_DECIMAL = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})")
 _COMMA_WHOLE = re.compile(r"[-+]?\d{1,3}(\.\d{3})+|[-+]?\d+")
 _COMMA_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 DATE = re.compile(
@@ -48,10 +47,7 @@ def mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool
 
 
 def number_style(columns: Sequence[Column], separator: str) -> tuple[str, str | None]:
-    """The decimal mark and the thousands mark that some column needs. A column that they would spoil is text.
-
-    Dates such as 01.03.2022 contradict points for thousands.
-    """
+    """The decimal mark and the thousands mark that some column needs. A column that they would spoil is text."""
     decimal, thousands = ".", None
     if separator != "," and _has_points_for_thousands(columns):
         return ",", "."
@@ -64,22 +60,18 @@ def number_style(columns: Sequence[Column], separator: str) -> tuple[str, str | 
                 thousands = thousands or ","
                 continue
             decimal = ","
-            if any("." in cell for cell in cells) and not _has_dotted_dates(columns):
+            if any("." in cell for cell in cells):
                 thousands = "."
         elif all(_COMMA_THOUSANDS.fullmatch(cell) or re.fullmatch(r"[-+]?\d+(\.\d+)?", cell) for cell in cells):
             thousands = thousands or ","
     return decimal, "." if decimal == "," and thousands == "." else thousands if decimal == "." else None
 
 
-def _has_dotted_dates(columns: Sequence[Column]) -> bool:
-    return any(column.cells and mostly(_DOTTED_DATE, column.cells, 0.5) for column in columns)
-
-
 def _has_points_for_thousands(columns: Sequence[Column]) -> bool:
     """Whether a column has numbers with two points, such as 1.234.567, and no column reads a point otherwise."""
-    cells_of = [column.cells for column in columns]
-    sure = any(_is_dotted(cells) and any(cell.count(".") > 1 for cell in cells) for cells in cells_of)
-    return sure and not _uses_points_otherwise(cells_of)
+    numbers = [column.cells for column in columns if all(map(_POINTED.fullmatch, column.cells))]
+    sure = any(_is_dotted(cells) and any(cell.count(".") > 1 for cell in cells) for cells in numbers)
+    return sure and not any(_POINT_DECIMAL.fullmatch(cell) for cells in numbers for cell in cells)
 
 
 def _is_dotted(cells: Sequence[str]) -> bool:
@@ -90,13 +82,6 @@ def _is_dotted(cells: Sequence[str]) -> bool:
         len(dotted) > 1
         and all(map(_DOTTED_THOUSANDS.fullmatch, dotted))
         and all(_UP_TO_999.fullmatch(cell) for cell in plain)
-    )
-
-
-def _uses_points_otherwise(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether some column has decimal points, or dates with points."""
-    return any(
-        mostly(_DOTTED_DATE, cells, 0.5) or any(map(_POINT_DECIMAL.fullmatch, cells)) for cells in columns if cells
     )
 
 

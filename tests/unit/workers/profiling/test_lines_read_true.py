@@ -344,3 +344,10 @@ def test_rows_of_a_large_file_that_ends_lines_by_returns_are_counted(describe: D
     text = "a,b\r" + "".join(f"{place},{place}\r" for place in range(3_000))
     (table,) = described(describe, folder, text, whole=10_000, head=4_000, blocks=2, block=2_000).tables
     assert table.rows == 3_000
+
+
+def test_points_for_thousands_are_known_by_a_million_also_beside_dates(describe: Describe, folder: Path) -> None:
+    text = "day;small;large\n01.02.2024;6.093;8.596.498\n02.02.2024;12;853.100\n03.02.2024;1.250;999\n"
+    frame = read(described(describe, folder, text))
+    assert frame["day"].tolist() == ["01.02.2024", "02.02.2024", "03.02.2024"]
+    assert (frame["small"].tolist(), frame["large"].tolist()) == ([6093, 12, 1250], [8596498, 853100, 999])
