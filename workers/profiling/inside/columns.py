@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .frames import LARGEST
 
@@ -128,6 +129,17 @@ def _is_numeric(column: Column) -> bool:
 
 
 # --- columns that numbers would spoil
+
+_MOST_TEXT_COLUMNS, _LONGEST_NAMES = 40, 2_000
+"""Columns that are named as text, and the characters of their names. Of more of them, all columns are text."""
+
+
+def dtype_of(text_columns: Sequence[str | int]) -> Any:
+    """What a reader of pandas is told so that these columns stay text."""
+    if len(text_columns) > _MOST_TEXT_COLUMNS or len(repr(text_columns)) > _LONGEST_NAMES:
+        return str
+    return dict.fromkeys(text_columns, str)
+
 
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"\d+[eE]\d+")

@@ -18,6 +18,7 @@ from .columns import (
     NO_NAMES,
     NUMBER,
     Column,
+    dtype_of,
     is_text,
     mostly,
     number_style,
@@ -29,8 +30,6 @@ _SEPARATORS = (",", ";", "\t", "|")
 _RECORDS = 500
 _SEEN = 300_000
 """Records and characters by which the separator and the header are found."""
-_MOST_TEXT_COLUMNS, _LONGEST_NAMES = 40, 2_000
-"""Columns that are named as text, and the characters of their names. Of more of them, all columns are text."""
 csv.field_size_limit(10_000_000)
 
 
@@ -81,10 +80,8 @@ class Layout:
             found["decimal"] = self.decimal
         if self.thousands:
             found["thousands"] = self.thousands
-        if len(self.text_columns) > _MOST_TEXT_COLUMNS or len(repr(self.text_columns)) > _LONGEST_NAMES:
-            found["dtype"] = str
-        elif self.text_columns:
-            found["dtype"] = dict.fromkeys(self.text_columns, str)
+        if self.text_columns:
+            found["dtype"] = dtype_of(self.text_columns)
         if self.ragged:
             found["on_bad_lines"] = "skip"
         return found

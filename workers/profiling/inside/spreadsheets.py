@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .bounds import Bounds
-from .columns import Column, is_text, with_lost_words
+from .columns import Column, dtype_of, is_text, with_lost_words
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import is_upper_row
@@ -113,14 +113,11 @@ class Spoilt:
 
     def arguments(self) -> dict[str, Any]:
         """What a reader must be told."""
-        return {"dtype": dict.fromkeys(self.columns, str)} if self.columns else {}
+        return {"dtype": dtype_of(self.columns)} if self.columns else {}
 
     def notes(self) -> list[dict[str, Any]]:
         """What is left to say."""
         return [note("maybe_words", names=cut(", ".join(self.words), 200))] if self.words else []
-
-
-_MOST_SPOILT = 40
 
 
 def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
@@ -133,7 +130,7 @@ def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
         if isinstance(label, str | int) and any(isinstance(value, str) for value in raw.iloc[:, place])
     ]
     columns = tuple(column.name for column in held if is_text(column, (".", None)))
-    return Spoilt(columns[:_MOST_SPOILT], with_lost_words(held))
+    return Spoilt(columns, with_lost_words(held))
 
 
 def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:

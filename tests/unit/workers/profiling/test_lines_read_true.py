@@ -351,3 +351,12 @@ def test_points_for_thousands_are_known_by_a_million_also_beside_dates(describe:
     frame = read(described(describe, folder, text))
     assert frame["day"].tolist() == ["01.02.2024", "02.02.2024", "03.02.2024"]
     assert (frame["small"].tolist(), frame["large"].tolist()) == ([6093, 12, 1250], [8596498, 853100, 999])
+
+
+def test_codes_in_more_columns_of_a_sheet_than_a_line_can_name_are_text(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in ([f"{'long name ' * 9}{place}" for place in range(60)], *[["007"] * 60] * 3):
+        book.active.append(row)
+    book.save(folder / "a.xlsx")
+    (abstract,), _ = describe("a.xlsx")
+    assert set(read(abstract).iloc[0]) == {"007"}
