@@ -121,6 +121,10 @@ class BashInterpreter:
             self._lifecycle.end(notice("was_undone"))
         return outcome
 
+    def last_cell(self) -> str:
+        """The command that left the state as it is kept; "" where nothing is."""
+        return self._checkpoint.last_cell()
+
     def forget(self) -> None:
         """Remove all that is kept of it."""
         self._checkpoint.forget()

@@ -3,7 +3,8 @@
 <home>/files/<first two>/<sha256>         content, written once, readable by the service only
 <home>/threads/<thread>/cells.jsonl       one line when a cell starts, one with its result; `cells` when it moved here
 <home>/threads/<thread>/files.json        the files of the thread's workspace: name, hash, size, input or not
-<home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell
+<home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell; `null` after a
+                                          move, when another host had it
 <home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
 
@@ -25,7 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -63,6 +64,18 @@ def kept_file_from(data: Mapping[str, Any]) -> KeptFile:
     if any(part in ("", ".", "..") for part in name.split("/")):
         raise ProtocolError(f"{name!r} names no file below a folder")
     return KeptFile(name, content_name(data), integer(data, "size"), optional_text(data, "given", 4_096))
+
+
+def free_name(name: str, taken: Mapping[str, KeptFile]) -> str:
+    """`name`, or with -2, -3 ... before its ending when it is taken."""
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, ""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem}-{number}{dot}{ending}"
+    return candidate
 
 
 class TooLarge(Exception):
@@ -470,24 +483,53 @@ class ThreadHome:
         replace_durably(self._before, json.dumps(record).encode())
         self.set_files(files)
 
+    def is_later(self, cell_id: str, than: str) -> bool:
+        """Whether one cell of the thread began after another one."""
+        cells = self.cell_ids
+        return cell_id in cells and than in cells and cells.index(cell_id) > cells.index(than)
+
+    def can_undo_files(self, cell_id: str) -> bool:
+        """Whether it is known how the files were before this cell, or that it changed none."""
+        record = self._files_before()
+        if record is None:
+            return True
+        if record["cell"] == cell_id:
+            return record["files"] is not None
+        return not self.is_later(record["cell"], than=cell_id)
+
     def forget_files(self) -> None:
         """Leave only what people gave, also of how it was before the last cell."""
         self.set_files({name: file for name, file in self.files.items() if file.given is not None})
         self._before.unlink(missing_ok=True)
 
     def undo_files(self, cell_id: str) -> bool:
-        """The list as it was before this cell, with what people gave since; False when the cell changed no file."""
-        try:
-            record = json.loads(self._before.read_bytes())
-        except (FileNotFoundError, ValueError):
+        """The list as it was before this cell, with what people gave since; False when the cell changed no file.
+
+        A file whose name another one gets back has a free one from now on.
+        """
+        record = self._files_before()
+        if record is None or record["cell"] != cell_id or record["files"] is None:
             return False
-        if record["cell"] != cell_id:
-            return False
-        before = {kept["name"]: KeptFile(**kept) for kept in record["files"]}
-        given = {name: file for name, file in self.files.items() if file.given is not None}
-        self.set_files(given | before)
-        self._before.unlink()
+        files = {kept["name"]: KeptFile(**kept) for kept in record["files"]}
+        there = {(file.given, file.sha256) for file in files.values()}
+        for file in self.files.values():
+            if file.given is not None and (file.given, file.sha256) not in there:
+                name = free_name(file.name, files)
+                files[name] = replace(file, name=name)
+        self.set_files(files)
         return True
+
+    def _files_before(self) -> dict[str, Any] | None:
+        """The cell that last changed a file, and the list before it; None when no cell has changed one.
+
+        The list is None where another host had it. It stays after an undo: it then says that no cell before this one
+        can be undone.
+        """
+        try:
+            record: dict[str, Any] = json.loads(self._before.read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        return record
 
     @property
     def _before(self) -> Path:
@@ -495,6 +537,10 @@ class ThreadHome:
 
     def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsaved_cells: list[str]) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
+        if cell_ids:
+            replace_durably(self._before, json.dumps({"cell": cell_ids[-1], "files": None}).encode())
+        else:
+            self._before.unlink(missing_ok=True)
         self.set_files(files)
         self._append(to_json({"cells": cell_ids, "unsettled": unsaved_cells}))
         self.cell_ids, self.unsaved_cells = list(cell_ids), list(unsaved_cells)

@@ -51,6 +51,9 @@ class Interpreter(Protocol):
     def undo(self, cell_id: str) -> UndoOutcome:
         """Make the checkpoint before this cell the one that counts."""
 
+    def last_cell(self) -> str:
+        """The cell that left the variables as they are kept; "" where nothing is."""
+
     def forget(self) -> None:
         """Remove all that is kept of its variables."""
 

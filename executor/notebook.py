@@ -269,8 +269,9 @@ class Notebook:
             raise ProtocolError("a cell waits or runs; it must end before one can be undone")
         if cell_id == self.thread.undone_cell:
             return True
-        cells, unsaved = self.thread.cell_ids, self.thread.unsaved_cells
-        if unsaved and cell_id in cells and cells.index(unsaved[-1]) > cells.index(cell_id):
+        unsaved = self.thread.unsaved_cells
+        left_by = [*unsaved[-1:], *(interpreter.last_cell() for interpreter in self._runner.interpreters)]
+        if any(self.thread.is_later(cell, than=cell_id) for cell in left_by) or not self.thread.can_undo_files(cell_id):
             return False
         outcomes = {interpreter.undo(cell_id) for interpreter in self._runner.interpreters}
         if "gone" in outcomes:

@@ -107,6 +107,10 @@ class PythonInterpreter:
         """Make the checkpoint before this cell the one that counts."""
         return self._checkpoint.undo(cell_id)
 
+    def last_cell(self) -> str:
+        """The cell that left the variables as they are kept; "" where nothing is."""
+        return self._checkpoint.last_cell()
+
     def drop_checkpoint(self) -> None:
         """Remove what is kept. Unlike after `forget`, the variables of a live subprocess are still reported lost."""
         self._checkpoint.forget()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
 from executor.file_watcher import Watcher
-from executor.home import Home, KeptFile, ThreadHome, remove_tree
+from executor.home import Home, KeptFile, ThreadHome, free_name, remove_tree
 from executor.images import HEAD_BYTES, mimetype_of
 from executor.notices import Notices, notice, shortened_list
 from executor.sandbox.calls import set_file_user
@@ -215,18 +215,6 @@ def clean_name(name: str) -> str:
     while len(os.fsencode(stem)) > 100:
         stem = stem[:-1]
     return f"{stem}.{ending[:16]}" if dot else stem
-
-
-def free_name(name: str, taken: dict[str, KeptFile]) -> str:
-    """`name`, or with -2, -3 ... before its ending when it is taken."""
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        stem, ending = name, ""
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{stem}-{number}{dot}{ending}"
-    return candidate
 
 
 def place(root: int, name: str, source: Path, user: int | None) -> Work[None]:

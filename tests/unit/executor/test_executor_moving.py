@@ -80,6 +80,28 @@ def test_coming_back_what_was_there_before_is_older_and_ends(hosts: tuple[Sessio
     assert here.run(thread, "c3", "print(x)").stdout == "2\n"
 
 
+def test_what_a_cell_wrote_at_another_host_is_not_told_as_undone(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:2.1"
+    here.run(thread, "c1", "x = 1\nopen('made.txt', 'w').close()")
+    move(here, there, thread)
+    assert there.undo(thread, "c1") is False
+    assert there.run(thread, "c2", "import os\nprint(x, os.listdir())").stdout == "1 ['made.txt']\n"
+
+
+def test_coming_back_no_list_of_before_the_move_is_brought_back(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:2.2"
+    here.run(thread, "c1", "open('first.txt', 'w').close()")
+    move(here, there, thread)
+    there.run(thread, "c2", "open('second.txt', 'w').close()")
+    move(there, here, thread)
+    assert [here.undo(thread, cell) for cell in ("c2", "c1")] == [False, False]
+    here.run(thread, "c3", "open('third.txt', 'w').close()")
+    assert here.undo(thread, "c3") is True
+    assert here.run(thread, "c4", "import os\nprint(sorted(os.listdir()))").stdout == "['first.txt', 'second.txt']\n"
+
+
 def test_what_could_not_be_kept_is_said_at_the_other_host(hosts: tuple[SessionClient, SessionClient]) -> None:
     here, there = hosts
     thread = "T1:C1:3.0"

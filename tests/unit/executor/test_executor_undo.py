@@ -124,6 +124,47 @@ def test_files_that_the_cell_wrote_changed_or_removed_are_as_before(
     assert shown(after) == "(['given.csv', 'gone.txt', 'kept.txt', 'late.csv'], 'kept')"
 
 
+FILES = "import os\n[(name, open(name).read()) for name in sorted(os.listdir())]"
+WRITE = "with open({!r}, 'w') as file: file.write({!r})\ndel file"
+
+
+def test_what_an_earlier_cell_wrote_is_not_told_as_undone(host: SessionClient, thread: str, run) -> None:
+    run(WRITE.format("a.txt", "0"))
+    run(WRITE.format("b.txt", "1"))
+    assert host.undo(thread, "c2") is True
+    assert host.undo(thread, "c1") is False
+    assert shown(run(FILES)) == "[('a.txt', '0')]"
+
+
+def test_a_cell_is_not_undone_by_half(host: SessionClient, thread: str, run) -> None:
+    run("n = 7\n" + WRITE.format("a.txt", "1"))
+    run("n = 8\n" + WRITE.format("a.txt", "2"))
+    run(WRITE.format("b.txt", "changes no variable"))
+    host.export_session(thread)
+    assert host.undo(thread, "c2") is False
+    assert shown(run("n, open('a.txt').read()")) == "(8, '2')"
+    assert host.undo(thread, "c3") is True
+
+
+def test_files_are_not_undone_below_variables_that_a_later_cell_left(host: SessionClient, thread: str, run) -> None:
+    run(WRITE.format("a.txt", "1"))
+    run("n = len(open('a.txt').read())")
+    host.export_session(thread)
+    assert host.undo(thread, "c1") is False
+    assert shown(run("n, open('a.txt').read()")) == "(1, '1')"
+
+
+def test_a_file_that_somebody_gave_stays_beside_the_one_that_comes_back(
+    host: SessionClient, thread: str, run, tmp_path: Path
+) -> None:
+    run(WRITE.format("out.csv", "of a cell"))
+    run("import os\nos.remove('out.csv')")
+    (tmp_path / "out.csv").write_text("of a person")
+    assert host.put(thread, "out.csv", tmp_path / "out.csv") == "out.csv"
+    assert host.undo(thread, "c2") is True
+    assert shown(run(FILES)) == "[('out-2.csv', 'of a person'), ('out.csv', 'of a cell')]"
+
+
 def test_nothing_is_undone_while_a_cell_runs(host: SessionClient, thread: str, run) -> None:
     run("n = 7")
     started = threading.Event()
