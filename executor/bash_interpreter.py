@@ -115,6 +115,8 @@ class BashInterpreter:
 
     def undo(self, cell_id: str) -> UndoOutcome:
         """Go back to before this command, as `Checkpoint.undo` says."""
+        if self._unkept is not None and cell_id == self._cell_id:
+            return "gone"  # the state before it was dropped when the one after a command was too large
         keeping = not self.kept  # what the last command did has not been kept yet, and now never will be
         outcome = self._checkpoint.undo(cell_id)
         if outcome == "undone" or (keeping and outcome == "nothing"):
@@ -185,12 +187,12 @@ class BashInterpreter:
         if self.session is not session:
             receiver.abandon()
             return
-        self._unkept = receiver.what.why
+        unkept_before, self._unkept = self._unkept, receiver.what.why
         try:
-            if receiver.what.keys is not None:
-                self._checkpoint.commit(receiver, self._cell_id)
+            if receiver.what.why is None:
+                self._checkpoint.commit(receiver, self._cell_id, also_of_others=unkept_before is not None)
             else:
-                self._checkpoint.forget()
+                self._checkpoint.drop(self._cell_id, receiver.what.why)
         except ProtocolError as error:
             session.kill(notice("protocol", error=str(error)))
         else:
@@ -211,6 +213,7 @@ class BashInterpreter:
             self.notices = (notice("shell_changes_not_kept", why=ending.why),)
         unused = phase is not Phase.RUNNING and self._python.session is not None
         self._owner.interpreter_died(self, session, ending, unused=unused)
+        self._unkept = None
         self._owner.interpreter_gone(self)
 
     def _died_restoring(self) -> None:

@@ -21,7 +21,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -186,6 +186,25 @@ class Checkpoint:
             (self._folder / sha256).unlink(missing_ok=True)
         self._kept = useful
 
+    def drop(self, cell: str, why: Notice) -> None:
+        """Keep nothing of what was, because this cell left what cannot be kept: `open` gives the reason.
+
+        The cell cannot be undone.
+        """
+        body: Message = {
+            "thread": self._thread_id,
+            "versions": self._versions,
+            "parts": [],
+            "lost": [],
+            "variables": [],
+        }
+        body |= {"set_by": {}, "future": 0, "cell": cell, "also_of_others": True, "unkept": asdict(why)}
+        self._append_signed(body)
+        self._receiver = None
+        for sha256 in self._kept | _files(self._parts):
+            (self._folder / sha256).unlink(missing_ok=True)
+        self._parts, self._lost, self._kept = {}, (), set()
+
     def _body(self, receiver: Receiver, cell: str, *, also_of_others: bool) -> Message | None:
         """What a new checkpoint says; None when nothing is new. Raises ProtocolError for a part that is missing."""
         fresh, what = receiver.done, receiver.what
@@ -235,6 +254,8 @@ class Checkpoint:
         body: Message = self._genuine()["body"]
         if body["versions"] != self._versions:
             raise Refused(notice("other_versions"))
+        if "unkept" in body:
+            raise Refused(Notice(**body["unkept"]))
         descriptors = [os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)]
         try:
             places = [self._hand_over(part, descriptors) for part in body["parts"]]

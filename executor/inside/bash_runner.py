@@ -38,14 +38,20 @@ while IFS= builtin read -r -d '' -u {_COMMANDS} __command; do
   {{
     builtin printf '%s\\0' "$__status"
     builtin unset __command __status
+    builtin printf 'builtin shopt -s extglob\\n'
     builtin declare -p
     builtin declare -f
     builtin alias -p
-    builtin printf 'builtin cd -- %q\\n\\0' "$PWD"
+    builtin shopt -p
+    builtin shopt -po
+    builtin printf 'builtin cd -- %q 2>&{_STDERR} || builtin cd -P .\\n\\0' "$PWD"
   }} >&{_REPORTS} 2>/dev/null
 done
 }}"""
-"""One compound command, read as a whole before any alias of a thread can change how it is read."""
+"""One compound command, read as a whole before any alias of a thread can change how it is read.
+
+Functions are read back with `extglob`, which some of them need: one that cannot be read takes all that follows it away.
+Options come after the variables, because `allexport` would export them all. A folder that is gone is told on stderr."""
 _SIGNALS = [signal.SIGINT, signal.SIGPIPE, signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD]
 _STATE_LIMIT = 1 << 20  # bash reads a pipe byte by byte: what is larger would take seconds to put back
 _PIECE = 1 << 16

@@ -79,6 +79,32 @@ def test_variables_functions_aliases_and_the_folder_stay(bash: Bash) -> None:
     assert (result.status, result.exit_status, result.stderr, result.notices) == ("ok", 0, "", ())
 
 
+@pytest.mark.parametrize("extglob", ["-s", "-u"])
+def test_a_function_with_a_pattern_takes_nothing_away(bash: Bash, extglob: str) -> None:
+    bash("mkdir deep; shopt -s extglob")
+    bash(f"f() {{ echo ${{1//+(a)/b}}; }}; g() {{ echo g; }}; alias hi='echo hello'; cd deep; shopt {extglob} extglob")
+    bash("exit")
+    result = bash('shopt -s extglob; f caad; g; hi; basename "$PWD"')
+    assert (result.stdout, result.stderr) == ("cbd\ng\nhello\ndeep\n", "")
+
+
+def test_options_that_stay_from_command_to_command_stay_when_the_shell_ends(bash: Bash) -> None:
+    bash("x=1; set -o pipefail; shopt -s nullglob; set -a; y=2")
+    for _ in range(2):
+        result = bash("false | true; echo $? [*.none]; bash -c 'echo [$x] $y'")
+        assert (result.stdout, result.stderr) == ("1\n[] 2\n", "")
+        bash("exit")
+
+
+def test_a_folder_that_is_gone_is_told(shells: SessionClient, bash: Bash, thread: str) -> None:
+    bash("mkdir empty; cd empty; x=1")
+    shells.run(thread, "p", "import os\nos._exit(1)")
+    result = bash('echo $x; basename "$PWD"')
+    assert result.stdout == "1\nworkspace\n"
+    assert result.stderr.endswith("/empty: No such file or directory\n")
+    assert bash("true").stderr == ""
+
+
 def test_what_runs_in_the_background_goes_on(bash: Bash) -> None:
     bash("sleep 600 & job=$!")
     assert bash("kill -0 $job && kill $job; wait $job; echo $?").stdout == "143\n"
@@ -252,6 +278,30 @@ def test_state_that_is_too_large_to_keep_is_said(bash: Bash) -> None:
     assert bash("echo ${#x}").stdout == "2000000\n"
     assert "larger than 1 MB" in worded(bash("exit 1"), "en")
     assert bash("echo ${#x}").stdout == "0\n"
+
+
+def test_a_shell_whose_state_was_too_large_is_missed_after_a_rest(tmp_path: Path) -> None:
+    with bare_host(tmp_path, Limits(idle_s=0.1), bash=True) as client:
+        bash = bash_in(client, "t")
+        bash("x=$(head -c 2000000 /dev/zero | tr '\\0' x)")
+        eventually(lambda: not client.sessions(), "rest")
+        result = bash("echo ${#x}")
+        assert (result.stdout, [notice.code for notice in result.notices]) == ("0\n", ["shell_not_restored"])
+        assert "larger than 1 MB" in worded(result, "en")
+        assert bash("true").notices == ()
+
+
+def test_a_command_after_which_the_state_is_too_large_is_not_told_as_undone(
+    shells: SessionClient, bash: Bash, thread: str
+) -> None:
+    bash("x=small; y=5")
+    bash("x=$(head -c 2000000 /dev/zero | tr '\\0' x)")
+    bash("true")
+    assert [shells.undo(thread, cell) for cell in ("b3", "b2")] == [False, False]
+    assert bash("x=again; echo $y").stdout == "5\n"
+    bash("true")
+    assert shells.undo(thread, "b4") is False
+    assert bash("echo $x").stdout == "again\n"
 
 
 # What ends the shell from outside
