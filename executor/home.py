@@ -471,10 +471,10 @@ class ThreadHome:
         return {record["name"]: KeptFile(**record) for record in records}
 
     def set_files(self, files: dict[str, KeptFile]) -> None:
-        """Replace the list of the workspace's files."""
-        self.files = files
+        """Replace the list of the workspace's files. Raises OSError, and nothing has changed, when there is no room."""
         content = json.dumps([asdict(file) for file in files.values()])
         replace_durably(self.folder / "files.json", content.encode())
+        self.files = files
         self._unsynced[self.folder] = None
 
     def set_files_by(self, cell_id: str, files: dict[str, KeptFile]) -> None:

@@ -384,6 +384,26 @@ def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Lo
     }
 
 
+def test_a_file_that_the_full_disk_refused_is_listed_when_it_is_given_again(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    home = Home(tmp_path / "home")
+    notebook, _ = notebook_of(home, loop)
+    (tmp_path / "given").write_bytes(b"given")
+    for is_full in (True, False):
+        with (tmp_path / "given").open("rb") as file, monkeypatch.context() as disk:
+            if is_full:
+                disk.setattr("executor.home.replace_durably", full)
+                with pytest.raises(OSError, match="No space left"):
+                    at_once(notebook.put("sales.csv", file.fileno(), 1 << 30))
+            else:
+                assert at_once(notebook.put("sales.csv", file.fileno(), 1 << 30)) == "sales.csv"
+    assert list(home.thread(notebook.thread.thread_id).files) == ["sales.csv"]
+
+
 def test_a_file_that_cannot_be_placed_is_not_left_by_a_thread_that_was_deleted_meanwhile(
     loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
