@@ -95,13 +95,14 @@ class SessionClient:
         """The host's pid, the sandbox around its sessions, and how many live."""
         return host_info_from(mapping(self._call({"type": "ping"}), "host"))
 
-    def put(self, thread_id: str, name: str, source: Path) -> str:
+    def put(self, thread_id: str, name: str, source: Path, *, restore: bool = False) -> str:
         """Give the thread a copy of a file.
 
-        Returns the name it has in the working folder: cleaned, and unique there.
+        Returns the name it has in the working folder: cleaned, and unique there. With `restore`, a file that the thread
+        had, and that a cell has changed or removed, is left alone: "".
         """
         with open(source, "rb") as file:
-            answer = self._call({"type": "put", "thread": thread_id, "name": name}, file.fileno())
+            answer = self._call({"type": "put", "thread": thread_id, "name": name} | _restoring(restore), file.fileno())
         return text(answer, "value")
 
     def held(self, contents: Sequence[str]) -> set[str]:
@@ -117,9 +118,10 @@ class SessionClient:
         value = self._call({"type": "unused", "for_s": for_s, "limit": limit})["value"]
         return [str(thread_id) for thread_id in value]
 
-    def put_held(self, thread_id: str, name: str, sha256: str) -> str:
+    def put_held(self, thread_id: str, name: str, sha256: str, *, restore: bool = False) -> str:
         """Like `put`, of a content that the host has already. Raises RequestError when it has not."""
-        return text(self._call({"type": "put", "thread": thread_id, "name": name, "sha256": sha256}), "value")
+        message = {"type": "put", "thread": thread_id, "name": name, "sha256": sha256} | _restoring(restore)
+        return text(self._call(message), "value")
 
     def run(
         self,
@@ -340,6 +342,10 @@ def _let_go(pid: int, peer: socket.socket) -> None:
         with suppress(OSError):  # the host has ended
             peer.shutdown(socket.SHUT_RDWR)
     peer.close()
+
+
+def _restoring(restore: bool) -> Message:
+    return {"restore": True} if restore else {}
 
 
 def _answer(request: Message, on_request: OnRequest) -> _Reply:

@@ -256,12 +256,12 @@ class Connection:
 
     def _put(self, message: Message) -> None:
         name, thread = text(message, "name", 500), _thread(message)
-        notebook = self._host.notebook(thread)
+        notebook, restore = self._host.notebook(thread), message.get("restore") is True
         if message.get("sha256") is not None:
-            work = notebook.put_held(name, content_name(message))
+            work = notebook.put_held(name, content_name(message), restore=restore)
         else:
             descriptor = self._sent_file()
-            work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT))
+            work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT, restore=restore))
         self._host.work.do(thread, work, lambda placed: self._done(placed, notebook), self._refuse)
 
     def _interrupt(self, message: Message) -> None:

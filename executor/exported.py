@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from executor.frames import Message
+from executor.frames import Message, ProtocolError
 from executor.home import Home, ThreadHome
-from executor.wire import mapping, sequence, text, texts
+from executor.wire import content_name, mapping, sequence, text, texts
 
 _MANY_FILES, _MANY_CELLS, _MANY_NAMES = 20_000, 100_000, 2_000
 
@@ -23,6 +23,7 @@ _MANY_FILES, _MANY_CELLS, _MANY_NAMES = 20_000, 100_000, 2_000
 class ExportedSession:
     """`state` is None when no variables are kept, `unsaved_cells` names the cells whose changes of them are not in it.
 
+    `replaced` names what people gave and cells changed or removed: name and sha256 of each.
     `paths` says where on this host each content lies, by its sha256.
     """
 
@@ -31,6 +32,7 @@ class ExportedSession:
     cells: list[str]
     unsaved_cells: list[str] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
+    replaced: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def contents(self) -> list[str]:
@@ -57,7 +59,8 @@ class ExportedSession:
 
     def to_message(self) -> Message:
         """As `import` carries it, without the paths."""
-        return {"state": self.state, "files": self.files, "cells": self.cells, "unsettled": self.unsaved_cells}
+        message = {"state": self.state, "files": self.files, "cells": self.cells, "unsettled": self.unsaved_cells}
+        return message | ({"replaced": [list(one) for one in self.replaced]} if self.replaced else {})
 
     @classmethod
     def from_json(cls, data: bytes) -> ExportedSession:
@@ -73,7 +76,14 @@ def exported_session_from(data: Mapping[str, Any]) -> ExportedSession:
         cells=list(texts(data, "cells", 500, _MANY_CELLS)),
         unsaved_cells=list(texts(data, "unsettled", 500, _MANY_CELLS)) if "unsettled" in data else [],
         paths={sha256: Path(text(data["paths"], sha256, 4_096)) for sha256 in data.get("paths") or {}},
+        replaced=[_replaced_from(one) for one in sequence(data, "replaced", _MANY_FILES)] if "replaced" in data else [],
     )
+
+
+def _replaced_from(item: object) -> tuple[str, str]:
+    if not isinstance(item, list) or len(item) != 2 or not all(isinstance(each, str) for each in item):
+        raise ProtocolError("what was replaced is a name and a content")
+    return item[0], content_name({"sha256": item[1]})
 
 
 def export_message(thread: ThreadHome, home: Home, state: Message | None, parts: Mapping[str, Path]) -> Message:
@@ -84,5 +94,6 @@ def export_message(thread: ThreadHome, home: Home, state: Message | None, parts:
         files=[asdict(file) for file in thread.files.values()],
         cells=thread.cell_ids,
         unsaved_cells=thread.unsaved_cells,
+        replaced=sorted(thread.replaced),
     )
     return session.to_message() | {"paths": {sha256: str(path) for sha256, path in paths.items()}}

@@ -198,7 +198,7 @@ class FakeSessions(SessionClient):
         with self._call_of("ping"):
             return HostInfo(os.getpid(), Sandbox("none"), len(self._alive()))
 
-    def put(self, thread_id: str, name: str, source: Path) -> str:
+    def put(self, thread_id: str, name: str, source: Path, *, restore: bool = False) -> str:
         with self._call_of("put", thread_id):
             session, wanted = self._session(thread_id), clean_name(name)
             descriptor = os.open(source, os.O_RDONLY)
@@ -206,7 +206,7 @@ class FakeSessions(SessionClient):
                 sha256, _ = at_once(self._home.keep(descriptor, 1 << 40))
             finally:
                 os.close(descriptor)
-            return self._give(session, wanted, sha256)
+            return self._give(session, wanted, sha256, restore=restore)
 
     def held(self, contents: Sequence[str]) -> set[str]:
         with self._call_of("held"):
@@ -222,11 +222,11 @@ class FakeSessions(SessionClient):
             ]
             return [thread_id for _, thread_id in sorted(found)][:limit]
 
-    def put_held(self, thread_id: str, name: str, sha256: str) -> str:
+    def put_held(self, thread_id: str, name: str, sha256: str, *, restore: bool = False) -> str:
         with self._call_of("put_held", thread_id):
             if not self._home.holds(sha256):
                 raise RequestError("this host does not hold that content")
-            return self._give(self._session(thread_id), clean_name(name), sha256)
+            return self._give(self._session(thread_id), clean_name(name), sha256, restore=restore)
 
     def run(
         self,
@@ -395,11 +395,18 @@ class FakeSessions(SessionClient):
                 self._sessions[thread_id] = _Session(folder)
             return self._sessions[thread_id]
 
-    def _give(self, session: _Session, wanted: str, sha256: str) -> str:
-        """Put a content of the home into the folder; the same one under the same name is one file."""
-        for placed, given in session.given.items():
-            if given == (wanted, sha256):
+    def _give(self, session: _Session, wanted: str, sha256: str, *, restore: bool) -> str:
+        """Put a content of the home into the folder; the same one under the same name is one file.
+
+        With `restore`, one that a cell has changed or removed is left alone: "".
+        """
+        content = self._home.path_of(sha256).read_bytes()
+        same = [placed for placed, given in session.given.items() if given == (wanted, sha256)]
+        for placed in same:
+            if (session.folder / placed).is_file() and (session.folder / placed).read_bytes() == content:
                 return placed
+        if restore and same:
+            return ""
         placed = _free_name(session.folder, wanted)
         session.given[placed] = wanted, sha256
         shutil.copyfile(self._home.path_of(sha256), session.folder / placed)

@@ -5,6 +5,7 @@
 <home>/threads/<thread>/files.json        the files of the thread's workspace: name, hash, size, input or not
 <home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell; `null` after a
                                           move, when another host had it
+<home>/threads/<thread>/files.replaced.json  what people gave and cells changed or removed: [name, hash] of each
 <home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
 
@@ -262,6 +263,11 @@ class Home:
         return sorted(unquote(entry.name) for entry in (self.root / "threads").iterdir())
 
 
+def _given_among(files: Mapping[str, KeptFile]) -> set[tuple[str, str]]:
+    """(name, sha256) of those that people gave."""
+    return {(file.given, file.sha256) for file in files.values() if file.given is not None}
+
+
 def contents_named_in(folder: Path) -> set[str]:
     """The contents that a thread's lists, journal and checkpoints name."""
     places = (folder, folder / "state", folder / "bash" / "state")
@@ -338,6 +344,8 @@ class ThreadHome:
         for offset, line in self._journal.lines():
             self._index(offset, line)
         self.files: dict[str, KeptFile] = self._read_files()
+        self.replaced: set[tuple[str, str]] = self._read_replaced()
+        """(name, sha256) of the files that people gave and that cells have changed or removed since."""
 
     def _index(self, offset: int, line: bytes) -> None:
         try:
@@ -470,6 +478,18 @@ class ThreadHome:
             return {}
         return {record["name"]: KeptFile(**record) for record in records}
 
+    def _read_replaced(self) -> set[tuple[str, str]]:
+        try:
+            return {(str(name), str(sha256)) for name, sha256 in json.loads(self._replaced.read_bytes())}
+        except FileNotFoundError:
+            return set()
+
+    def _set_replaced(self, replaced: set[tuple[str, str]]) -> None:
+        if replaced != self.replaced:
+            replace_durably(self._replaced, json.dumps(sorted(replaced)).encode())
+            self.replaced = replaced
+            self._unsynced[self.folder] = None
+
     def set_files(self, files: dict[str, KeptFile]) -> None:
         """Replace the list of the workspace's files. Raises OSError, and nothing has changed, when there is no room."""
         content = json.dumps([asdict(file) for file in files.values()])
@@ -481,6 +501,7 @@ class ThreadHome:
         """Replace the list as a cell left it, and keep how it was before."""
         record = {"cell": cell_id, "files": [asdict(file) for file in self.files.values()]}
         replace_durably(self._before, json.dumps(record).encode())
+        self._set_replaced(self.replaced | (_given_among(self.files) - _given_among(files)))
         self.set_files(files)
 
     def is_later(self, cell_id: str, than: str) -> bool:
@@ -498,7 +519,8 @@ class ThreadHome:
         return not self.is_later(record["cell"], than=cell_id)
 
     def forget_files(self) -> None:
-        """Leave only what people gave, also of how it was before the last cell."""
+        """Leave only what people gave, also of how it was before the last cell. All that they gave may come again."""
+        self._set_replaced(set())
         self.set_files({name: file for name, file in self.files.items() if file.given is not None})
         self._before.unlink(missing_ok=True)
 
@@ -511,7 +533,7 @@ class ThreadHome:
         if record is None or record["cell"] != cell_id or record["files"] is None:
             return False
         files = {kept["name"]: KeptFile(**kept) for kept in record["files"]}
-        there = {(file.given, file.sha256) for file in files.values()}
+        there = _given_among(files)
         for file in self.files.values():
             if file.given is not None and (file.given, file.sha256) not in there:
                 name = free_name(file.name, files)
@@ -535,8 +557,19 @@ class ThreadHome:
     def _before(self) -> Path:
         return self.folder / "files.before.json"
 
-    def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsaved_cells: list[str]) -> None:
+    @property
+    def _replaced(self) -> Path:
+        return self.folder / "files.replaced.json"
+
+    def adopt(
+        self,
+        files: dict[str, KeptFile],
+        replaced: set[tuple[str, str]],
+        cell_ids: list[str],
+        unsaved_cells: list[str],
+    ) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
+        self._set_replaced(replaced)
         if cell_ids:
             replace_durably(self._before, json.dumps({"cell": cell_ids[-1], "files": None}).encode())
         else:

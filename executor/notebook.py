@@ -213,28 +213,31 @@ class Notebook:
 
     # Files and variables
 
-    def put(self, name: str, descriptor: int, limit: int) -> Work[str]:
+    def put(self, name: str, descriptor: int, limit: int, *, restore: bool = False) -> Work[str]:
         """Take a file that somebody gave: into the store, and into the workspace. Returns the name it has there.
 
-        The same file given twice under one name is one file. Raises TooLarge beyond `limit` bytes.
+        The same file given twice under one name is one file. With `restore`, one that a cell has changed or removed is
+        left alone, and its name is "". Raises TooLarge beyond `limit` bytes.
         """
         self._coming += 1
         try:
             sha256, size = yield from self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
-            return (yield from self._give(name, sha256, size))
+            return (yield from self._give(name, sha256, size, restore=restore))
         finally:
             self._coming -= 1
 
-    def put_held(self, name: str, sha256: str) -> Work[str]:
+    def put_held(self, name: str, sha256: str, *, restore: bool = False) -> Work[str]:
         """Like `put`, of a content that is in the store already. Raises ProtocolError when it is not."""
         if not self._home.holds(sha256):
             raise ProtocolError("this host does not hold that content")
-        return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size))
+        return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size, restore=restore))
 
-    def _give(self, name: str, sha256: str, size: int) -> Work[str]:
+    def _give(self, name: str, sha256: str, size: int, *, restore: bool) -> Work[str]:
         try:
             with self._home.using(sha256):
                 while (file := self._workspace.known(name, sha256)) is None:
+                    if restore and (name, sha256) in self.thread.replaced:
+                        return ""
                     file = self._workspace.named(name, sha256, size)
                     if (yield from self._workspace.give(file)):
                         break
@@ -299,7 +302,8 @@ class Notebook:
         files = [kept_file_from(item) for item in session.files]
         self._python.end(notice("moved_away"))
         self._python.adopt(session.state, self._home.path_of)
-        self.thread.adopt({file.name: file for file in files}, session.cells, session.unsaved_cells)
+        by_name = {file.name: file for file in files}
+        self.thread.adopt(by_name, set(session.replaced), session.cells, session.unsaved_cells)
         self._python.unsaved.go_on_from_what_is_kept()
 
     def rest(self) -> None:

@@ -176,7 +176,10 @@ class Workspace:
             for name, file in self._thread.files.items()
             if (name in found.snapshot and stat.S_ISREG(found.snapshot[name][0])) or name in self._left_out
         }
-        files |= {file.name: KeptFile(file.name, file.sha256, file.size) for file in found.taken}
+        for file in found.taken:
+            had = self._thread.files.get(file.name)
+            is_same = had is not None and had.sha256 == file.sha256  # a cell that only touched it made nothing of it
+            files[file.name] = had if had and is_same else KeptFile(file.name, file.sha256, file.size)
         if files != self._thread.files:
             self._thread.set_files_by(cell_id, files)
         return found

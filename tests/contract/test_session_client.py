@@ -241,6 +241,28 @@ def test_a_content_that_the_host_has_need_not_be_sent_again(thread: Thread, tmp_
         thread.host.put_held(thread.id, "c.csv", unknown)
 
 
+def test_a_file_that_a_cell_changed_or_removed_is_not_restored(thread: Thread, tmp_path: Path) -> None:
+    for name in ("kept.csv", "changed.csv", "removed.csv", "touched.csv"):
+        thread.put(tmp_path, name, name)
+    thread.run("import os\nos.remove('removed.csv'); os.utime('touched.csv'); open('changed.csv', 'w').write('clean')")
+
+    def restored() -> list[str]:
+        names = []
+        for name in ("kept.csv", "changed.csv", "removed.csv", "touched.csv", "new.csv"):
+            (tmp_path / "again").write_text(name)
+            names.append(thread.host.put(thread.id, name, tmp_path / "again", restore=True))
+        return names
+
+    assert restored() == ["kept.csv", "", "", "touched.csv", "new.csv"]
+    assert thread.put(tmp_path, "removed.csv", "removed.csv") == "removed.csv"
+    held = hashlib.sha256(b"changed.csv").hexdigest()
+    assert thread.host.put_held(thread.id, "changed.csv", held, restore=True) == ""
+    assert thread.host.put_held(thread.id, "changed.csv", held) == "changed-2.csv"
+    listed = thread.run("import os\n(sorted(os.listdir()), open('changed.csv').read())").result.text
+    names = ["changed-2.csv", "changed.csv", "kept.csv", "new.csv", "removed.csv", "touched.csv"]
+    assert listed == str((names, "clean"))
+
+
 # --- undo and reset
 
 

@@ -132,12 +132,13 @@ class ThreadFiles:
 
     def restore(self, thread_id: str) -> None:
         """Give a thread its inputs again before its session starts: this host may never have had them."""
-        self.place(thread_id, self._store.thread_files(thread_id))
+        self.place(thread_id, self._store.thread_files(thread_id), restore=True)
 
-    def place(self, thread_id: str, files: Sequence[StoredFile]) -> list[str]:
+    def place(self, thread_id: str, files: Sequence[StoredFile], *, restore: bool = False) -> list[str]:
         """Give a session these files, in the order they came, so that each gets the name it had: the names.
 
-        Files that the host already has are not fetched again. A file that the file store has lost is left out.
+        Files that the host already has are not fetched again. A file that the file store has lost is left out. With
+        `restore`, so is one that a cell has changed or removed.
         """
         names: list[str] = []
         held = self._sessions.held([file.sha256 for file in files]) if files else set()
@@ -145,14 +146,14 @@ class ThreadFiles:
             copy = Path(folder) / "file"
             for file in files:
                 if file.sha256 in held:
-                    names.append(self._sessions.put_held(thread_id, file.name, file.sha256))
+                    names.append(self._sessions.put_held(thread_id, file.name, file.sha256, restore=restore))
                     continue
                 try:
                     self._blobs.fetch(file.sha256, copy)
                 except BlobMissing:
                     log.exception("file_lost", thread=thread_id, file=file.sha256)
                     continue
-                names.append(self._sessions.put(thread_id, file.name, copy))
+                names.append(self._sessions.put(thread_id, file.name, copy, restore=restore))
         return names
 
     def fetch(self, file: FileRef, copy: Path) -> FileRef:

@@ -102,6 +102,32 @@ def test_coming_back_no_list_of_before_the_move_is_brought_back(hosts: tuple[Ses
     assert here.run(thread, "c4", "import os\nprint(sorted(os.listdir()))").stdout == "['first.txt', 'second.txt']\n"
 
 
+def test_a_file_that_a_cell_changed_is_not_restored_at_another_host_but_after_a_reset(
+    hosts: tuple[SessionClient, SessionClient], tmp_path: Path
+) -> None:
+    here, there = hosts
+    thread = "T1:C1:2.3"
+    (tmp_path / "in.csv").write_text("raw")
+    here.put(thread, "in.csv", tmp_path / "in.csv")
+    here.run(thread, "c1", "open('in.csv', 'w').write('clean')")
+    move(here, there, thread)
+    assert there.put(thread, "in.csv", tmp_path / "in.csv", restore=True) == ""
+    there.reset(thread)
+    assert there.put(thread, "in.csv", tmp_path / "in.csv", restore=True) == "in.csv"
+    assert there.run(thread, "c2", "print(open('in.csv').read())").stdout == "raw\n"
+
+
+def test_a_file_that_a_cell_touched_is_still_the_one_that_somebody_gave(
+    hosts: tuple[SessionClient, SessionClient], tmp_path: Path
+) -> None:
+    host, thread = hosts[0], "T1:C1:2.4"
+    (tmp_path / "in.csv").write_text("raw")
+    host.put(thread, "in.csv", tmp_path / "in.csv")
+    host.run(thread, "c1", "import os\nos.utime('in.csv')")
+    host.reset(thread)
+    assert host.run(thread, "c2", "import os\nprint(os.listdir())").stdout == "['in.csv']\n"
+
+
 def test_what_could_not_be_kept_is_said_at_the_other_host(hosts: tuple[SessionClient, SessionClient]) -> None:
     here, there = hosts
     thread = "T1:C1:3.0"
