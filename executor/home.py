@@ -6,6 +6,7 @@
 <home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell; `null` after a
                                           move, when another host had it
 <home>/threads/<thread>/files.replaced.json  what people gave and cells changed or removed: [name, hash] of each
+<home>/threads/<thread>/files.older.json  files whose last version was not taken: name, and the cell that made it
 <home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
 
@@ -344,6 +345,8 @@ class ThreadHome:
         for offset, line in self._journal.lines():
             self._index(offset, line)
         self.files: dict[str, KeptFile] = self._read_files()
+        self.older: dict[str, str] = self._read_older()
+        """Files that are kept as they were before a cell changed them, by name; that cell's version was not taken."""
         self.replaced: set[tuple[str, str]] = self._read_replaced()
         """(name, sha256) of the files that people gave and that cells have changed or removed since."""
 
@@ -431,6 +434,7 @@ class ThreadHome:
 
     def undone(self, cell_id: str) -> None:
         """Write down that nothing of this cell is to be kept any more."""
+        self.set_older({name: cell for name, cell in self.older.items() if cell != cell_id})
         self._append(to_json({"undone": cell_id}))
         self.undone_cell = cell_id
         self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != cell_id]
@@ -478,6 +482,19 @@ class ThreadHome:
             return {}
         return {record["name"]: KeptFile(**record) for record in records}
 
+    def _read_older(self) -> dict[str, str]:
+        try:
+            return {str(name): str(cell) for name, cell in json.loads(self._older.read_bytes()).items()}
+        except FileNotFoundError:
+            return {}
+
+    def set_older(self, older: dict[str, str]) -> None:
+        """Note the files whose last version was not taken. Raises OSError, and nothing has changed, without room."""
+        if older != self.older:
+            replace_durably(self._older, json.dumps(older).encode())
+            self.older = older
+            self._unsynced[self.folder] = None
+
     def _read_replaced(self) -> set[tuple[str, str]]:
         try:
             return {(str(name), str(sha256)) for name, sha256 in json.loads(self._replaced.read_bytes())}
@@ -521,6 +538,7 @@ class ThreadHome:
     def forget_files(self) -> None:
         """Leave only what people gave, also of how it was before the last cell. All that they gave may come again."""
         self._set_replaced(set())
+        self.set_older({})
         self.set_files({name: file for name, file in self.files.items() if file.given is not None})
         self._before.unlink(missing_ok=True)
 
@@ -558,6 +576,10 @@ class ThreadHome:
         return self.folder / "files.before.json"
 
     @property
+    def _older(self) -> Path:
+        return self.folder / "files.older.json"
+
+    @property
     def _replaced(self) -> Path:
         return self.folder / "files.replaced.json"
 
@@ -570,6 +592,7 @@ class ThreadHome:
     ) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
         self._set_replaced(replaced)
+        self.set_older({})
         if cell_ids:
             replace_durably(self._before, json.dumps({"cell": cell_ids[-1], "files": None}).encode())
         else:

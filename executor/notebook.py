@@ -279,7 +279,8 @@ class Notebook:
         outcomes = {interpreter.undo(cell_id) for interpreter in self._runner.interpreters}
         if "gone" in outcomes:
             return False
-        if self.thread.undo_files(cell_id) or "undone" in outcomes or cell_id in unsaved:
+        is_there = cell_id in unsaved or self._workspace.has_refused_of(cell_id)
+        if self.thread.undo_files(cell_id) or "undone" in outcomes or is_there:
             self._python.end(notice("was_undone"))
             self.thread.undone(cell_id)
             self._python.unsaved.go_on_from_what_is_kept()

@@ -56,6 +56,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "changes_uncertain": "",
         "several_changes_uncertain": "count",
         "files_not_placed": "names",
+        "files_older": "names",
         "some_not_restored": "names",
         "not_restored": "why",
         "shell_as_before": "",

@@ -49,6 +49,10 @@ class Workspace:
         """Files of the thread that could not be put there, with the reason; the next subprocess may have room."""
         self._untold: dict[str, str] = {}
         """Those of which no result has told."""
+        self._untold_older: dict[str, str] = {}
+        """Files that are there in an earlier version than the last, of which no result has told."""
+        self._refused_of: set[str] = set()
+        """The cells that left something in the folder which was not taken."""
 
     def prepare(self) -> None:
         """Fresh folders, for a host that has no private ones to give."""
@@ -89,6 +93,9 @@ class Workspace:
             self.seen()  # our own doing
             self.snapshot = snapshot(self.folder)
             self.is_filled = True
+            self._untold_older |= self._thread.older
+            with suppress(OSError):  # without room it is told once more
+                self._thread.set_older({})
 
     def leave(self) -> None:
         """Let go of the folder."""
@@ -99,6 +106,7 @@ class Workspace:
         self.folder = self._watch = self._user = None
         self._number += 1
         self.is_filled = False
+        self._refused_of.clear()
 
     def known(self, name: str, sha256: str) -> KeptFile | None:
         """The file that somebody gave with this name and content before."""
@@ -135,14 +143,20 @@ class Workspace:
     def take_untold(self) -> Notices:
         """What there is to say of files that were left out since the last call."""
         names = shortened_list([f"{name} ({why})" for name, why in self._untold.items()])
-        told = (notice("files_not_placed", names=names),) if self._untold else ()
-        self._untold = {}
+        told: Notices = (notice("files_not_placed", names=names),) if self._untold else ()
+        if self._untold_older:
+            told += (notice("files_older", names=shortened_list(list(self._untold_older))),)
+        self._untold, self._untold_older = {}, {}
         return told
 
     def add(self, file: KeptFile) -> None:
         """Count a file that is in the folder among the thread's."""
         if self._thread.files.get(file.name) != file:
             self._thread.set_files(self._thread.files | {file.name: file})
+
+    def has_refused_of(self, cell_id: str) -> bool:
+        """Whether the folder has something that this cell left and that was not taken."""
+        return cell_id in self._refused_of
 
     def watch(self) -> None:
         """The next cell begins. What has changed since the last one ended counts as its own."""
@@ -169,8 +183,11 @@ class Workspace:
         """
         if self.folder is None or not (changed or has_folders(self.snapshot)):
             return Collection(self.snapshot)
-        found = yield from collect(self.folder, self.snapshot, self._home, limits)
+        before = self.snapshot
+        found = yield from collect(self.folder, before, self._home, limits)
         self.snapshot = found.snapshot
+        if found.rejected:
+            self._refused_of.add(cell_id)
         files = {
             name: file
             for name, file in self._thread.files.items()
@@ -180,6 +197,10 @@ class Workspace:
             had = self._thread.files.get(file.name)
             is_same = had is not None and had.sha256 == file.sha256  # a cell that only touched it made nothing of it
             files[file.name] = had if had and is_same else KeptFile(file.name, file.sha256, file.size)
+        taken = {file.name for file in found.taken}
+        changed_now = {name for name, state in found.snapshot.items() if before.get(name) != state}
+        older = self._thread.older | dict.fromkeys(changed_now, cell_id)
+        self._thread.set_older({name: cell for name, cell in older.items() if name in files and name not in taken})
         if files != self._thread.files:
             self._thread.set_files_by(cell_id, files)
         return found

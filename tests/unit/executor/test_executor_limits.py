@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hosts import bare_host
+from patience import eventually
 
 from core.team_settings import SessionLimits
 from executor.client import RequestError, SessionClient
@@ -120,3 +121,14 @@ def test_a_file_for_which_the_working_folder_has_no_room_is_kept_and_named_in_th
         assert (result.stdout, [notice.code for notice in result.notices]) == ("False\n", ["files_not_placed"])
         client.run("t", "3", "os._exit(1)")
         assert client.run("t", "4", "import os\nprint(os.path.getsize('large.csv'))").stdout == "4194304\n"
+
+
+def test_a_file_whose_last_version_was_not_taken_is_told_when_it_comes_back(tmp_path: Path) -> None:
+    with bare_host(tmp_path, Limits(idle_s=0.1, artifact_mb=1)) as client:
+        client.run("t", "1", "open('a.txt', 'w').write('old')")
+        client.run("t", "2", "open('a.txt', 'w').write('new' * 1_000_000)")
+        eventually(lambda: not client.sessions(), "rest")
+        result = client.run("t", "3", "print(open('a.txt').read())")
+        assert result.stdout == "old\n"
+        assert [(notice.code, notice.values) for notice in result.notices] == [("files_older", {"names": "a.txt"})]
+        assert client.run("t", "4", "1").notices == ()

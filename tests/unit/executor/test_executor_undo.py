@@ -165,6 +165,14 @@ def test_a_file_that_somebody_gave_stays_beside_the_one_that_comes_back(
     assert shown(run(FILES)) == "[('out-2.csv', 'of a person'), ('out.csv', 'of a cell')]"
 
 
+def test_what_was_not_taken_is_undone_too(host: SessionClient, thread: str, run) -> None:
+    run(WRITE.format("a.txt", "small"))
+    run("with open('a.txt', 'w') as file: file.write('large' * 1_000_000)\ndel file")
+    assert host.undo(thread, "c2") is True
+    after = run(FILES)
+    assert (shown(after), after.notices) == ("[('a.txt', 'small')]", ())
+
+
 def test_nothing_is_undone_while_a_cell_runs(host: SessionClient, thread: str, run) -> None:
     run("n = 7")
     started = threading.Event()
