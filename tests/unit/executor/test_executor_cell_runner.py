@@ -455,7 +455,7 @@ def test_what_a_cell_made_is_told_although_it_waits_behind_a_given_file_when_its
         desk.subprocess.kill(notice("killed"))
         desk.ask("c2")
         desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
-        desk.until(lambda: desk.subprocess.ran == ["c2"])
+        desk.until(lambda: desk.subprocess.ran == ["c2"] and desk.asker.results)
     assert is_whole(desk.asker.results[0], content)
     assert placed == ["sales.csv"]
     assert sorted(os.listdir(desk.subprocess.folder)) == ["large.bin", "sales.csv"]
