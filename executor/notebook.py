@@ -303,6 +303,8 @@ class Notebook:
         files = [kept_file_from(item) for item in session.files]
         self._python.end(notice("moved_away"))
         self._python.adopt(session.state, self._home.path_of)
+        if self._runner.bash is not None:
+            self._runner.bash.forget()  # a shell does not come along, and the one that was here is older
         by_name = {file.name: file for file in files}
         self.thread.adopt(by_name, set(session.replaced), session.cells, session.unsaved_cells)
         self._python.unsaved.go_on_from_what_is_kept()

@@ -27,7 +27,7 @@ KEY = b"shared by the hosts of one team!"
 @contextmanager
 def host(folder: Path, key: bytes = KEY) -> Iterator[SessionClient]:
     socket = folder / "host.sock"
-    process = start_host(socket, folder / "home", die_with_parent=True, key=key)
+    process = start_host(socket, folder / "home", die_with_parent=True, key=key, bash=True)
     try:
         yield SessionClient(socket)
     finally:
@@ -126,6 +126,18 @@ def test_a_file_that_a_cell_touched_is_still_the_one_that_somebody_gave(
     host.run(thread, "c1", "import os\nos.utime('in.csv')")
     host.reset(thread)
     assert host.run(thread, "c2", "import os\nprint(os.listdir())").stdout == "['in.csv']\n"
+
+
+def test_coming_back_a_thread_has_a_new_shell_and_not_the_one_of_long_ago(
+    hosts: tuple[SessionClient, SessionClient],
+) -> None:
+    here, there = hosts
+    thread = "T1:C1:2.5"
+    here.bash(thread, "b1", "x=1; mkdir deep; cd deep; touch file", approve=lambda command: True)
+    for source, target in ((here, there), (there, here)):
+        move(source, target, thread)
+    result = here.bash(thread, "b2", 'echo "[$x]"; ls', approve=lambda command: True)
+    assert (result.stdout, result.notices) == ("[]\ndeep\n", ())
 
 
 def test_what_could_not_be_kept_is_said_at_the_other_host(hosts: tuple[SessionClient, SessionClient]) -> None:
