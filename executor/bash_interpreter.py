@@ -195,6 +195,9 @@ class BashInterpreter:
                 self._checkpoint.drop(self._cell_id, receiver.what.why)
         except ProtocolError as error:
             session.kill(notice("protocol", error=str(error)))
+        except OSError as error:
+            receiver.abandon()
+            session.kill(notice("disk_refused", error=str(error.strerror)))
         else:
             self._disk.sync(self._checkpoint.take_unsynced(), lambda: None)
             self._checkpointed()

@@ -178,8 +178,8 @@ class Checkpoint:
         if body is None:
             return
         before = _files(self._parts)
-        self._parts, self._lost = {part["key"]: part for part in body["parts"]}, receiver.what.lost
         self._append_signed(body)
+        self._parts, self._lost = {part["key"]: part for part in body["parts"]}, receiver.what.lost
         self._receiver = None
         useful = _files(self._parts) | before
         for sha256 in self._kept - useful:
@@ -475,14 +475,18 @@ class Receiver:
         self._small = bytearray()
         self._digest = hashlib.sha256()
         self._part_left = 0
+        self._is_file = False
+        """Whether the part that comes is a file of its own."""
         self._begin_part()
 
     def feed(self, data: bytes) -> None:
-        """Bytes off the state descriptor, never more than are left."""
+        """Bytes off the state descriptor, never more than are left. Raises OSError when the disk takes no more."""
         view = memoryview(data)
         self.left -= len(view)
         while view:
             piece = view[: self._part_left]
+            if self._is_file and self._file is None:
+                self._file = (self._folder / "incoming").open("wb")
             if self._file is None:
                 self._small += piece
             else:
@@ -505,7 +509,8 @@ class Receiver:
         for sha256 in _files(self.done) - set(self._needed_beside(self)):
             (self._folder / sha256).unlink(missing_ok=True)
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what is left to be written has no room
+                self._file.close()
             self._file = None
             (self._folder / "incoming").unlink(missing_ok=True)
 
@@ -514,9 +519,8 @@ class Receiver:
             self._part_left = self._waiting[0][1]
             self._small = bytearray()
             self._file = None
-            if self._part_left > _SMALL or self._inline + self._part_left > _INLINE:
-                self._digest = hashlib.sha256()
-                self._file = (self._folder / "incoming").open("wb")
+            self._digest = hashlib.sha256()
+            self._is_file = self._part_left > _SMALL or self._inline + self._part_left > _INLINE
             if self._part_left:
                 return
             self._end_part()

@@ -69,6 +69,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "used_memory": "limit",
         "used_processes": "limit",
         "used_disk": "limit",
+        "disk_refused": "error",
         "used_files": "limit",
         "killed": "",
         "crashed": "signal",

@@ -197,6 +197,9 @@ class PythonInterpreter:
             self.unsaved.keep(receiver, lambda write: self._disk.sync_soon(self._checkpoint.take_unsynced(), write))
         except ProtocolError as error:
             session.kill(notice("protocol", error=str(error)))
+        except OSError as error:
+            receiver.abandon()
+            session.kill(notice("disk_refused", error=str(error.strerror)))
         else:
             self._checkpointed()
 

@@ -187,7 +187,11 @@ class Session:
             return True
         if not data:
             return False
-        receiver.feed(data)
+        try:
+            receiver.feed(data)
+        except OSError as error:
+            self.kill(notice("disk_refused", error=str(error.strerror)))
+            return False
         if receiver.left:
             return True
         self._receiver = None

@@ -79,10 +79,10 @@ class UnsavedState:
         `once_durable(write)` is to call `write` when the checkpoint is on the disk.
         """
         what, cell = receiver.what, self._thread.cell_ids[-1]
-        self.variables = list(what.variables)
         if what.keys is not None:
             self._checkpoint.commit(receiver, cell, also_of_others=self._has_unsaved_besides(cell))
             self._names = list(what.lost)
+        self.variables = list(what.variables)
         if what.why is None:
             self._thread.all_kept(once_durable)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -15,6 +16,8 @@ from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.home import ThreadHome
+from executor.line_file import LineFile
+from executor.notices import notice
 from executor.python_interpreter import PythonInterpreter
 
 STATE: Message = {
@@ -69,3 +72,39 @@ def test_a_subprocess_has_nothing_to_say_while_its_variables_are_stored(tmp_path
     assert not interpreter.kept
     disk.waiting.pop(0)()
     assert interpreter.kept
+
+
+def test_a_checkpoint_that_cannot_be_written_down_ends_only_its_subprocess(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: LineFile, line: bytes) -> tuple[int, int]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    thread, disk, received = ThreadHome(tmp_path, "t"), SlowDisk(), list[Receiver]()
+    thread.started("a")
+    session = MagicMock(ready=True, receive=received.append)
+    checkpoint = Checkpoint(tmp_path, "t", b"key", {})
+    interpreter = PythonInterpreter(
+        thread,
+        MagicMock(after_result=lambda call: call()),
+        loop=Loop(),
+        disk=cast(Disk, disk),
+        checkpoint=checkpoint,
+        counters=Counters(),
+        start=lambda listener: session,
+        state_limit=lambda: 1 << 20,
+    )
+    interpreter.take()
+    interpreter.session_ready(session)
+    interpreter.begin(MagicMock())
+    interpreter.session_said(session, {"type": "result"})
+    part = {"key": "a", "size": 300_000, "checksum": 1}
+    interpreter.session_said(session, STATE | {"keys": ["a"], "parts": [part]})
+    received[0].feed(bytes(300_000))
+    interpreter.session_saved(session, received[0])
+    monkeypatch.setattr(LineFile, "append", full)
+    disk.waiting.pop(0)()
+    session.kill.assert_called_once_with(notice("disk_refused", error="No space left on device"))
+    assert not checkpoint.exists
+    assert not [path for path in (tmp_path / "state").iterdir() if path.name != "log.jsonl"]
+    checkpoint.close()

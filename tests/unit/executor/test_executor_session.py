@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from executor.checkpoints import Checkpoint, announced
 from executor.event_loop import Loop
 from executor.notices import notice
 from executor.session import Ending, Session
@@ -15,8 +19,12 @@ from executor.session import Ending, Session
 class Nobody:
     """Is notified, and does nothing."""
 
+    def __init__(self) -> None:
+        self.endings: list[Ending] = []
+
     def session_gone(self, session: Session, ending: Ending) -> None:
         """It has ended."""
+        self.endings.append(ending)
 
 
 @pytest.fixture
@@ -37,3 +45,22 @@ def test_where_a_cell_is_is_read_only_when_it_was_asked(session: Session) -> Non
     session.ask_where()
     os.write(trace, b'File "<cell 1>", line 8\n')
     assert session.where() == 8
+
+
+def test_variables_for_which_the_disk_has_no_room_end_only_their_session(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    size = 100_000
+    said = {"keys": ["a"], "parts": [{"key": "a", "size": size, "checksum": 1}], "lost": [], "variables": []}
+    checkpoint = Checkpoint(tmp_path, "t", b"key", {})
+    receiver = checkpoint.receive(announced(said | {"set_by": {}, "future": 0}))
+    os.write(session.child_ends.descriptors[5], bytes(size // 2))
+    monkeypatch.setattr(Path, "open", full)
+    session.receive(receiver)
+    assert [ending.why for ending in session._listener.endings] == [
+        notice("disk_refused", error="No space left on device")
+    ]
+    assert list((tmp_path / "state").iterdir()) == []
