@@ -177,10 +177,24 @@ def _totals(frame: Any, bounds: Bounds) -> list[dict[str, Any]]:
     words = [index for index in range(frame.shape[1]) if not types.is_numeric_dtype(frame.dtypes.iloc[index])][:_LABELS]
     found: dict[int, str] = {}
     for index in words:
-        for row, value in enumerate(frame.iloc[:, index]):
-            if isinstance(value, str) and len(value) < bounds.cell and TOTAL.fullmatch(value.strip().rstrip(":")):
+        column = frame.iloc[:, index]
+        for row, value in enumerate(column) if _has_totals(column, bounds) else ():
+            if _is_total(value, bounds):
                 found.setdefault(row, value)
     return [{"row": row, "label": exact(found[row], bounds.cell)} for row in sorted(found)[: bounds.totals]]
+
+
+def _has_totals(column: Any, bounds: Bounds) -> bool:
+    """Whether one of the different values is a label of totals: most values of a long table repeat."""
+    try:
+        different = column.unique()
+    except TypeError:
+        return True  # lists and dicts cannot be told apart
+    return any(_is_total(value, bounds) for value in different)
+
+
+def _is_total(value: object, bounds: Bounds) -> bool:
+    return isinstance(value, str) and len(value) < bounds.cell and bool(TOTAL.fullmatch(value.strip().rstrip(":")))
 
 
 def _is_missing(value: object) -> bool:
