@@ -9,7 +9,7 @@ from typing import TypeGuard
 from core.authorization import Authorizer
 from core.commands import RUN, SPEAK, STARTUP
 from core.errors import SlackUnreachable
-from core.steps import Agreed, Asked, Commanded, Decided, Noted, Redrafted, Resumed, Step
+from core.steps import Agreed, Asked, Changed, Commanded, Decided, Noted, Redrafted, Resumed, Step
 from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -43,14 +43,19 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], sour
 
 
 def people_of(steps: Sequence[Step]) -> frozenset[str]:
-    """The people who wrote in a turn, decided what runs in it, ran their own code, or spoke in the analyst's place."""
+    """The people who wrote in a turn or edited its words, decided what runs in it, ran their own code, or spoke in the
+    analyst's place."""
     kinds = (Asked, Noted, Resumed, Agreed, Redrafted, Decided)
-    said = (step for step in steps if isinstance(step, kinds) or _runs(step))
+    said = (step for step in steps if isinstance(step, kinds) or _runs(step) or _edits(step))
     return frozenset(step.user for step in said if step.user)
 
 
 def _runs(step: Step) -> TypeGuard[Commanded]:
     return isinstance(step, Commanded) and step.command in (RUN, STARTUP, SPEAK)
+
+
+def _edits(step: Step) -> TypeGuard[Changed]:
+    return isinstance(step, Changed) and step.do == "edit"
 
 
 def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[SourceNote, ...]:

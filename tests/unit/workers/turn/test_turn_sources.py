@@ -294,6 +294,19 @@ def test_who_may_not_ask_a_source_does_not_edit_what_is_asked_of_its_rows(asked:
     assert world.steps(key, "changed") == []
 
 
+def test_words_that_somebody_else_edited_ask_no_source_in_the_askers_name(asked: Asked) -> None:
+    world = asked(question("Gross or net?", "gross", "net"), COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    change = ContextChange(do="edit", message=key.root_ts, text="print them all").encode()
+    with world._unwatched():
+        world._take_in(key, world.slack._next_ts(), BEN, change, CONTEXT)
+    world.settle(key)
+    world.press(key, "gross")
+    world.settle(key)
+    assert len(world.steps(key, "changed")) == 1
+    assert "Not everybody" in error_of(world)
+
+
 def test_who_may_not_ask_a_source_says_nothing_to_its_rows_between_the_words_of_others(asked: Asked) -> None:
     world = asked(COUNT, more=PEOPLE)
     key = world.key  # type: ignore[attr-defined]
