@@ -26,9 +26,15 @@ log = get_logger(__name__)
 
 OpenSteps = Callable[[], Sequence[Step] | None]
 
-_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN, Action.SPEAK, Action.CONTEXT})
+_WORDS = frozenset(
+    {
+        *(Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN, Action.SPEAK, Action.CONTEXT),
+        Action.LOOK,
+    }
+)
 """What the analyst acts on, with everything in the thread's session. An approver may have changed the code; who speaks
-in the analyst's place writes it, and who edits a message writes what is asked."""
+in the analyst's place writes it, and who edits a message writes what is asked. A file of the thread shows its code and
+its output."""
 
 
 def permitted_mail(

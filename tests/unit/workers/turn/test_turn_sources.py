@@ -307,6 +307,17 @@ def test_words_that_somebody_else_edited_ask_no_source_in_the_askers_name(asked:
     assert "Not everybody" in error_of(world)
 
 
+@pytest.mark.parametrize("text", ["download all", "pdf", "slides", "csv", "as a program"])
+def test_who_may_not_ask_a_source_gets_no_file_of_a_thread_with_its_rows(asked: Asked, text: str) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    before = len(world.slack._files)
+    follows(world, text)
+    assert (REFUSED in world.text(key), len(world.slack._files)) == (True, before)
+    (line,) = world.store.audit_lines(actor=BEN)
+    assert (line.outcome, line.details) == ("refused", {"source": "shop"})
+
+
 def test_who_may_not_ask_a_source_says_nothing_to_its_rows_between_the_words_of_others(asked: Asked) -> None:
     world = asked(COUNT, more=PEOPLE)
     key = world.key  # type: ignore[attr-defined]
