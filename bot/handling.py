@@ -32,8 +32,11 @@ class TakesDecisions(AfterAck, Protocol):
 class MayLook(Protocol):
     """Says who may see what a report or a turn rests on."""
 
-    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
-        """Whether the author of a message may see what comes from these data sources; if not, they are told."""
+    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
+        """Whether the author of a message may see what comes from these data sources; if not, they are told.
+
+        `by_window`: it came by a window, and Slack does not say that the person is in the channel.
+        """
 
 
 class Judges(AfterAck, Protocol):

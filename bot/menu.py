@@ -275,7 +275,8 @@ class MessageMenu:
         """A version of a message; None if there is none, or if the person may not see it. The person is told."""
         versions, author = self._versions(used.thread, button.ts)
         sources = sources_asked(list(self._store.thread_steps(used.thread.id).values()))
-        if not versions or not self._handler.may_look(pressed(used.thread, used.user, button.ts), sources):
+        look = pressed(used.thread, used.user, button.ts)
+        if not versions or not self._handler.may_look(look, sources, by_window=True):
             return None
         return version_view(button, versions, used.language, is_author=bool(author) and author == used.user)
 

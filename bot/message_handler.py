@@ -147,14 +147,18 @@ class MessageHandler:
             self._submit(self._refuse, message, action, verdict.phrase)
         return bool(verdict)
 
-    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
+    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
         """Whether its author may see what a report rests on; if not, they are told.
 
-        The person must be allowed to query each data `source` whose rows the thread holds. What Slack does not tell
-        in time counts as no: nobody asks again.
+        The person must be allowed to query each data `source` whose rows the thread holds. By a window comes a press of
+        somebody who is perhaps not in the channel: then they must be able to read it. What Slack does not tell in time
+        counts as no: nobody asks again.
         """
 
         def ask() -> Verdict:
+            own = {message.team, *self._settings.access.own_teams}
+            if by_window and not self._slack.may_read(message.channel, message.user, own):
+                return Verdict("access_refused")
             verdict = self._access.may(message, Action.LOOK)
             held = (self._access.may_ask(source, message.thread, {message.user}) for source in sources if verdict)
             return next((one for one in held if not one), verdict)

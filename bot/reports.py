@@ -136,7 +136,8 @@ class Reports:
         told = self._told(button.turn, team)
         if told is None:
             return "unknown"
-        if not self._handler.may_look(pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)):
+        look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
+        if not self._handler.may_look(look, sources, by_window=True):
             return "refused"
         self._slack.update_form(told.key, press.view, press.view_hash, _view(told, button.shows, button.page))
         return "turned"

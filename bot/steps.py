@@ -67,7 +67,8 @@ class Steps:
         told = self._told(button.turn, team)
         if told is None or (not press.view and told.key.channel != press.channel):
             return "unknown"
-        if not self._handler.may_look(pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)):
+        look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
+        if not self._handler.may_look(look, sources, by_window=bool(press.view)):
             return "refused"
         if press.view:
             self._slack.update_form(told.key, press.view, press.view_hash, told.view(button))

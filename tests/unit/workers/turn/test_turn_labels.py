@@ -139,6 +139,16 @@ def test_what_an_author_replaced_in_slack_is_read_by_the_author_alone(world: Wor
     assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "refused"
 
 
+def test_no_version_of_a_private_channel_is_shown_to_who_is_not_in_it(world: World) -> None:
+    office, key = asked(world)
+    edit(office, key, key.root_ts, "which beetle?")
+    world.slack.channel_flags["is_private"] = True
+    world.slack.channels[key.channel]["members"] = [ANA]
+    body = {"actions": [{"value": VersionButton(thread=key.id, ts=key.root_ts, n=0).encode()}]}
+    assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": BEN}}, key.team) == "refused"
+    assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "turned"
+
+
 def test_a_press_that_is_none_of_ours_shows_nothing(world: World) -> None:
     office, key = asked(world)
     value = VersionButton(thread=key.id, ts=key.root_ts, n=0).encode()

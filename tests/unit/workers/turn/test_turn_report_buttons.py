@@ -186,6 +186,14 @@ def test_a_long_program_has_pages(new_world: NewWorld) -> None:
     assert desk.turn_page(900, "code") == "turned"
 
 
+def test_a_page_of_a_private_channel_is_not_turned_to_by_who_is_not_in_it(desk: Desk) -> None:
+    desk.world.slack.channel_flags["is_private"] = True
+    desk.world.slack.channels[desk.key.channel]["members"] = [ANA]
+    assert desk.turn_page(0, "code", user=BEN) == "refused"
+    assert desk.opened == []
+    assert desk.turn_page(0, "code") == "turned"
+
+
 @pytest.mark.parametrize("do", ["sources", "code", "up", "down", "download", "again", "share"])
 def test_who_may_not_look_is_told_and_nothing_happens(new_world: NewWorld, do: str) -> None:
     desk = Desk(new_world(team=f'[access]\nlook = ["{ANA}"]\nask = ["{ANA}"]\n'))

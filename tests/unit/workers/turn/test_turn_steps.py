@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from test_turn_report_buttons import Desk
-from turn_world import ANA, BEN, Json, Meanwhile, NewWorld, World, cell, finish
+from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, NewWorld, World, cell, finish
 
 from bot.steps import Steps
 from core.interactions import StepButton
@@ -99,6 +99,20 @@ def test_who_may_not_look_is_told_and_sees_nothing(new_world: NewWorld) -> None:
     assert card.open() == "shown"
     assert card.choose("1. Totals", user=BEN) == "refused"
     assert len(card.world.slack.views) == 1
+
+
+def becomes_private(world: World) -> None:
+    """The channel is private now, and only the asker is in it."""
+    world.slack.channel_flags["is_private"] = True
+    world.slack.channels[CHANNEL]["members"] = [ANA]
+
+
+def test_a_window_shows_nothing_of_a_private_channel_to_who_is_not_in_it(card: Card) -> None:
+    card.open()
+    becomes_private(card.world)
+    assert card.choose("1. Totals", user=BEN) == "refused"
+    assert len(card.world.slack.views) == 1
+    assert card.choose("1. Totals") == "turned"
 
 
 def test_a_press_from_elsewhere_means_nothing(card: Card) -> None:
