@@ -6,9 +6,9 @@ A press only claims something: the Store says whether the proposal is open. Noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from bot.handling import TakesDecisions
+from bot.handling import MayLook, TakesDecisions
 from bot.payloads import Press, read_form, read_press
 from bot.pressed import now, pressed
 from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
@@ -25,10 +25,14 @@ from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of
 from core.values import IncomingMessage, Language, ThreadKey
 
 
+class Takes(TakesDecisions, MayLook, Protocol):
+    """Takes what people decide about the team's memory, and says who may see its code."""
+
+
 class Proposals:
     """The listeners of `MemoryButton`, `MemoryForm` and `PlaybookButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -124,6 +128,8 @@ class Proposals:
             return "unknown"
         language = self._language(user)
         if button.do == "open":
+            if not self._handler.may_look(pressed(thread, user, press.ts), ()):
+                return "refused"
             if not self._slack.open_form(thread, press.trigger, drawn.playbook_view(notes[-1], language)):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
             return "shown"

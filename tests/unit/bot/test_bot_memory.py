@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -31,6 +31,9 @@ class Taking:
         self.taken.append(message)
 
     def may(self, message: IncomingMessage) -> bool:
+        return self._may
+
+    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
         return self._may
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from test_turn_approvals import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, World, cell, finish
 
+from bot.memory import Proposals
+from bot.message_handler import MessageHandler
 from core.commands import TEACH, UNFOLLOW
+from core.interactions import PlaybookButton
+from core.slack.writer import SlackWriter
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
@@ -75,6 +80,37 @@ def test_a_report_becomes_a_playbook_with_functions_that_give_the_same(world: Wo
     assert book.approved == ("ana",)
     assert book.thread == key.id
     assert "approved the playbook" in world.text(key)
+
+
+def opened(world: World, key: ThreadKey, user: str) -> str:
+    """A person presses “open” on the line that names the playbook of the thread's last turn; what comes of it."""
+    slack = SlackWriter(world.slack.client(), world.store)
+    handler = MessageHandler(
+        settings=world.settings,
+        store=world.store,
+        wakes=world.wakes(),
+        slack=slack,
+        later=AtOnce(),
+        lookups=AtOnce(),
+    )
+    button = PlaybookButton(turn=world.turns(key)[-1].id, do="open")
+    body = {
+        "actions": [{"value": button.encode(), "action_ts": world.slack._next_ts()}],
+        "container": {"channel_id": key.channel},
+        "user": {"id": user},
+        "trigger_id": "1.2.x",
+    }
+    with world._unwatched():
+        return Proposals(world.store, slack, handler).use(body, key.team)
+
+
+def test_the_code_of_a_playbook_is_shown_to_who_may_see_the_code_of_a_report(world: World) -> None:
+    kept(world)
+    key, _ = ask(world, QUESTION)
+    world.slack.flags[BEN] = {"is_restricted": True}
+    assert opened(world, key, BEN) == "refused"
+    assert world.slack.views == []
+    assert opened(world, key, ANA) == "shown"
 
 
 def drafted(world: World, *more: tuple[str, bytes], sum_up: str = SUM) -> Proposed:
