@@ -1,7 +1,8 @@
 """Data source requests of a scheduled run: the current rows, with the rights of the schedule's owner.
 
 The statements go through the same broker with the same limits as in a turn, and `may` is asked about the owner each
-time. The result is compared with the rows of the report: columns, types and distribution.
+time. A cell gets rows only of the sources that it asked when the report was made. The result is compared with the rows
+of the report: columns, types and distribution.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from workers.turn.kept_rows import asked_of
 log = get_logger(__name__)
 
 MB = 1024 * 1024
+_GIVES_ROWS = frozenset({"rows", "sample"})
 _LITERALS = re.compile(r"(?:'(?:[^']|'')*'|\b\d[\d.]*\b)(?:\s*,\s*(?:'(?:[^']|'')*'|\b\d[\d.]*\b))*")
 
 
@@ -89,6 +91,9 @@ class LiveRows:
             raise Refused(why_refused(error)) from None
         ask = ask.model_copy(update={"source": ask.source or _meant(cell, asked_of(ask), list(self._settings.sources))})
         broker = self._allowed(ask.source)
+        if ask.ask in _GIVES_ROWS and ask.source not in {one.source for one in cell.statements}:
+            # Whoever wrote the cell was perhaps refused there. The owner was told of the sources of the report alone.
+            self._refuse("schedule_other_source", ask.source)
         seconds = max(1.0, self._ends_at - time.monotonic())
         request = Request(ask=ask, seconds=seconds, bytes=self._bytes_left(ask.source))
         try:

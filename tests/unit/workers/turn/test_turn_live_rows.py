@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from schedule_world import ASK, TEAM, Shop, of_file
-from turn_world import ANA, BEN, NewWorld, finish
+from schedule_world import ASK, EVERY, TEAM, Shop, of_file
+from turn_world import ANA, BEN, Meanwhile, NewWorld, cell, finish
 
+from workers.models.scripted import ScriptedModel
 from workers.service.schedules import begin_due
 
 
@@ -98,6 +99,37 @@ def test_values_of_another_unit_stop_the_schedule_and_other_values_of_the_same_d
     text = shop.run()
     assert "column 'amount': the middle value was 13.5" in text
     assert shop.state() == "stopped"
+
+
+HIDDEN = """run
+```
+try:
+    n = len(query('select id from customers', source='shop'))
+except Exception:
+    n = 0
+print('n', n)
+```"""
+
+
+def test_code_that_was_refused_a_source_gets_its_rows_by_no_schedule_of_somebody_who_may_ask(
+    new_world: NewWorld, tmp_path: Path
+) -> None:
+    shop = of_file(new_world(team=f'{TEAM}people = ["{ANA}"]\n'), tmp_path / "shop.db")
+    world = shop.world
+    try:
+        look, told = cell("print('customers', n)", "Look"), finish("There are **0** customers.")
+        world.model = Meanwhile(ScriptedModel([cell("print(1)"), finish("It works."), look, told]), {})
+        shop.key = world.say("Does it work?")
+        world.settle(shop.key)
+        for text, user in ((HIDDEN, BEN), ("How many customers?", ANA), (EVERY, ANA)):
+            world.say(text, thread=shop.key, user=user)
+            world.settle(shop.key)
+        assert "the code reads no data" in shop.said()
+        said = shop.run()
+    finally:
+        shop.close()
+    assert "asked the data source shop in this run, and not when the report was made" in said
+    assert [line.outcome for line in world.store.audit_lines(actor=ANA) if line.action == "query"] == ["refused"]
 
 
 def test_a_statement_that_gave_no_row_before_may_give_none_again(shop: Shop) -> None:
