@@ -32,9 +32,12 @@ PRIVATE = (
 )
 
 
-def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], source: str) -> str:
-    """The phrase for why a turn of these steps may not ask a source; "" when it may."""
-    people = people_of(steps)
+def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], source: str, author: str = "") -> str:
+    """The phrase for why a turn of these steps may not ask a source; "" when it may.
+
+    `author` wrote the code that asks, "" for the model. Start-up code may be older than the turn.
+    """
+    people = people_of(steps) | ({author} if author else set())
     try:
         authorizer = Authorizer(context.settings, context.store, context.slack)
         return authorizer.may_ask(source, ThreadKey.parse(thread_id), people).phrase

@@ -255,7 +255,7 @@ class SourceRequests:
         if not self._user and is_private(turn.context, turn.thread_id, turn.steps, name):
             author = take_to_direct_message(turn, name)
             raise Refused(say("source_private", turn.language, source=name, author=author))
-        if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name):
+        if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name, self._user):
             log.info("source_not_allowed", source=name, why=phrase)
             raise Refused(say(phrase, turn.language, source=name))
 

@@ -13,11 +13,13 @@ from workers.turn.context import TurnContext
 from workers.turn.source_access import people_of
 
 
-def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], server: str) -> str:
-    """The phrase for why a turn of these steps may not call a server; "" when it may."""
+def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], server: str, author: str = "") -> str:
+    """The phrase for why a turn of these steps may not call a server; "" when it may. `author` wrote the code that
+    calls, "" for the model."""
+    people = people_of(steps) | ({author} if author else set())
     try:
         authorizer = Authorizer(context.settings, context.store, context.slack)
-        return authorizer.may_call(server, ThreadKey.parse(thread_id), people_of(steps)).phrase
+        return authorizer.may_call(server, ThreadKey.parse(thread_id), people).phrase
     except SlackUnreachable:
         return "tool_unknown_people"
 

@@ -73,7 +73,8 @@ class ToolRequests:
                 'The request is not one that a cell can make. Call tool("server.tool", name=value).'
             ) from None
         server, tool = self._named(ask.name)
-        if phrase := refusal_of(self._turn.context, self._turn.thread_id, self._turn.steps, server):
+        turn = self._turn
+        if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, server, self._user):
             log.info("tool_not_allowed", server=server, why=phrase)
             raise Refused(say(phrase, self._turn.language, server=server))
         asked = asked_of(server, tool, ask.arguments)

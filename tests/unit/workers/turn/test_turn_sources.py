@@ -284,6 +284,28 @@ def test_a_cell_that_somebody_else_writes_for_the_analyst_asks_no_source_in_the_
     assert "Not everybody" in ran(world)[-1]["error"]
 
 
+START = """startup
+```
+try:
+    n = len(query('select id from customers', source='shop'))
+except Exception as error:
+    n = str(error)
+print('customers', n)
+```"""
+
+
+def test_start_up_code_of_somebody_else_asks_no_source_in_the_askers_name(asked: Asked) -> None:
+    world = asked(more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    for text, user in ((START, BEN), ("reset", ANA), ("yes", ANA), ("How many?", ANA)):
+        goes_on(world)
+        world.say(text, thread=key, user=user)
+        world.settle(key)
+    again = ran(world)[-1]
+    assert again["title"] == "Start-up code of ben"
+    assert ("customers Not everybody" in again["stdout"], again["statements"]) == (True, [])
+
+
 def test_who_may_not_ask_a_source_does_not_edit_what_is_asked_of_its_rows(asked: Asked) -> None:
     world = asked(COUNT, question("Gross or net?", "gross", "net"), more=PEOPLE)
     key = world.key  # type: ignore[attr-defined]

@@ -121,6 +121,18 @@ def test_a_thread_that_may_not_call_gets_a_sentence_and_nothing_is_called(
     assert "Tools of other systems" not in prompt(world)
 
 
+def test_start_up_code_of_somebody_else_calls_no_tool_in_the_askers_name(asked: Asked, tmp_path: Path) -> None:
+    world = asked(more=f'{FREE}[access]\ncall = ["{ANA}"]\n')
+    key = world.key  # type: ignore[attr-defined]
+    start = "startup\n```\ntry:\n    tool('tickets.close', ticket=7)\nexcept Exception as error:\n    print(error)\n```"
+    for text, user in ((start, BEN), ("reset", ANA), ("yes", ANA), ("How many?", ANA)):
+        world.say(text, thread=key, user=user)
+        world.settle(key)
+    assert ran(world)[-1]["title"] == "Start-up code of ben"
+    assert "Not everybody" in ran(world)[-1]["stdout"]
+    assert closed(tmp_path) == []
+
+
 def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path: Path) -> None:
     world = asked(CLOSE, CLOSE, CLOSE)
     key = world.key  # type: ignore[attr-defined]
