@@ -7,6 +7,7 @@ survived (in a quotation inside a list...), every address of the text is broken 
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ _PING = re.compile(r"<(?=[!@#])|@(?=(?:here|channel|everyone)\b)", re.IGNORECASE
 _MARKS = frozenset("[<@\0")
 """A text without any of these has no link, no image, no HTML and no mention."""
 _TRAILING = ".,;:!?…"
+_DROPPED = re.compile(r"[\t\r\n]")
+"""What browsers drop from an address."""
+_WITHOUT_SCHEME = re.compile(r"(?<![:/\\])[/\\]{2}")
+"""The beginning of an address that has the scheme of its page: `//host`. The host may be a number."""
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -186,11 +191,20 @@ def _broken(address: Address) -> str:
     return re.sub(r"([:.。．｡])", r"\1" + _INVISIBLE, address.text)
 
 
+def _asks_elsewhere(tag: str, known: Collection[str]) -> bool:
+    """Whether a reader that shows HTML may fetch something for this tag, also by an address without a scheme."""
+    read = _DROPPED.sub("", html.unescape(tag))
+    foreign = any(not _is_known(address.text, known) for address in find_shown(read))
+    return foreign or _WITHOUT_SCHEME.search(read) is not None
+
+
 def _has_foreign_link(text: str, known: Collection[str]) -> bool:
     def foreign(token: Token) -> bool:
         if token.type in ("link_open", "image"):
             return not _is_known(str(token.attrGet("href") or token.attrGet("src") or ""), known)
-        if token.type in ("text", "html_inline", "html_block"):
+        if token.type in ("html_inline", "html_block"):
+            return _asks_elsewhere(token.content, known)
+        if token.type == "text":
             return any(not _is_known(address.text, known) for address in find_shown(token.content))
         return any(foreign(child) for child in token.children or ())
 

@@ -70,6 +70,32 @@ def test_what_the_asker_wrote_stays_a_link() -> None:
     assert sanitize(text, known) == text
 
 
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<img src="//3627734734/x?d=4711">',
+        "<img src=//intranet/x>",
+        '<img srcset="//intranet/x 1x">',
+        '<img src="/\\intranet/x">',
+        '<img src="&#47;&sol;intranet/x">',
+        '<img src="ht\ntps:intranet/x">',
+        '<div>\n<img\nsrc="//intranet/x">\n</div>',
+        '<div style="background: url(//intranet/x)">x</div>',
+    ],
+)
+def test_no_tag_of_html_asks_a_host_without_a_dot(tag: str) -> None:
+    shown = sanitize(f"Sales grew. {tag}\n\n{tag}")
+    tokens = [each for token in PARSER.parse(shown) for each in (token, *(token.children or ()))]
+    assert [token.content for token in tokens if token.type.startswith("html") and "intranet" in token.content] == []
+    assert re.search(r"<(?!\u200b)(img|div)", shown) is None
+    assert sanitize(shown) == shown
+
+
+def test_a_tag_that_fetches_nothing_is_left_as_it_is() -> None:
+    for text in ("a<br>b", "<b>3</b> / 4 // 5", "x <sub>i/j</sub> // y"):
+        assert sanitize(text) == text
+
+
 @pytest.mark.parametrize("ping", ["<!channel>", "<!here>", "<@U123>", "<!subteam^S1>", "<#C1>", "@here", "@Channel"])
 def test_nothing_pings(ping: str) -> None:
     for text in (f"hello {ping}", f"`{ping}`", f"```\n{ping}\n```", f"| {ping} |\n|---|\n| {ping} |", f"- {ping}"):
