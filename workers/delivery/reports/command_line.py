@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -80,7 +81,7 @@ class Program:
     @property
     def usage(self) -> str:
         """The command line that runs it on the thread's files."""
-        return " ".join(["python main.py", *(_word(file.path) for file in self.inputs)])
+        return " ".join(["python main.py", *(shlex.quote(file.path) for file in self.inputs)])
 
 
 def program_files(program: Program) -> dict[str, str]:
@@ -210,7 +211,3 @@ def _table(cell: CellRan, number: int) -> dict[str, Any] | None:
 
 def _charts(cell: CellRan) -> list[str]:
     return [PurePath(figure.name.replace("\\", "/")).name for figure in cell.figures]
-
-
-def _word(path: str) -> str:
-    return path if re.fullmatch(r"[\w./-]+", path) else f"'{path}'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -69,6 +70,18 @@ def test_a_report_becomes_a_program_that_gives_the_threads_numbers(world: World,
     }  # fmt: skip
     tested = run(program, "tests/test_program.py")
     assert (tested.returncode, tested.stdout.strip()) == (0, "2 of 2 steps give the same"), tested.stderr
+
+
+def test_the_name_of_a_file_is_no_command_of_the_shell(world: World, tmp_path: Path) -> None:
+    name = "a'; touch pwned; '.csv"
+    reads = f"import csv\nwith open({name!r}) as f:\n    rows = list(csv.DictReader(f))\nprint('rows', len(rows))"
+    world.model = ScriptedModel([cell(reads, "Read the sales"), finish("There are 2 rows.")])
+    key = world.say("How many rows are there?", files={name: SALES})
+    world.settle(key)
+    made(world, key)
+    program = unpacked(world, tmp_path)
+    (usage,) = [line for line in (program / "README.md").read_text().splitlines() if line.startswith("python main.py ")]
+    assert shlex.split(usage) == ["python", "main.py", name]
 
 
 def test_newer_files_and_values_named_in_the_question_are_its_arguments(world: World, tmp_path: Path) -> None:
