@@ -144,15 +144,22 @@ def requirements(given: PackInput) -> str:
 
 
 def requirements_of(script: str, inputs: Iterable[str], packages: Sequence[str]) -> str:
-    """The same for a script that reads files with these names."""
+    """The same for a script that reads files with these names.
+
+    A package that was not there when the code ran is only named in a comment: an import may have failed on purpose, and
+    pip would install whatever has that name today.
+    """
     versions = dict(line.rsplit(" ", 1) for line in packages if " " in line)
     known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
-    wanted = set(_imported(script))
+    imported = set(_imported(script))
+    wanted = set(imported)
     names = [path.lower() for path in inputs]
     wanted |= {name for end, name in _BY_FILE.items() if any(path.endswith(end) for path in names)}
     wanted |= {name for end, name in _BY_FILE.items() if end in script}
-    pinned = ((name, known.get(name) or _installed(name)) for name in sorted(wanted))
-    return "".join(f"{name}=={number}\n" if number else f"{name}\n" for name, number in pinned)
+    pinned = [(name, known.get(name) or _installed(name)) for name in sorted(wanted)]
+    unknown = [name for name, number in pinned if not number and name in imported]
+    lines = [f"{name}=={number}" if number else name for name, number in pinned if name not in unknown]
+    return "".join(f"{line}\n" for line in (*lines, *(f"# not installed where this ran: {name}" for name in unknown)))
 
 
 def zipped(contents: Iterable[tuple[str, bytes]]) -> bytes:
