@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from core.authorization import Authorizer
 from core.days_off import days_off, is_known
 from core.phrases import number, say
 from core.schedule_times import BadTimes, least_gap, moment, next_time
@@ -19,7 +20,7 @@ from workers.turn.commands.thread import CommandThread
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Store the schedule and say when it runs, on what, and what it tells; or say why not."""
+    """Store the schedule and say when it runs, on what, and what it tells; or say why not. Raises SlackUnreachable."""
     words = read_schedule(thread.command.text)
     if words is None or words.unread:
         unread = words.unread if words else "times"
@@ -43,7 +44,7 @@ class _Refused(Exception):
 
 
 def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
-    """Store it; returns what people are told. Raises _Refused."""
+    """Store it; returns what people are told. Raises _Refused, SlackUnreachable."""
     context, command, language = thread.context, thread.command, thread.language
     store, thread_id = context.store, thread.lease.thread_id
     turn_id, turns = _reported(thread)
@@ -58,6 +59,10 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     for name in sources:
         if name in context.settings.sources and context.settings.sources[name].strict:
             raise _Refused("schedule_strict", source=name)
+        # The rows of each run are asked for in the name of whoever schedules.
+        verdict = Authorizer(context.settings, store, context.slack).may_ask(name, thread.key, {command.user})
+        if not verdict:
+            raise _Refused(verdict.phrase, source=name)
     zone = words.zone or context.slack.time_zone(command.user)
     limits = context.settings.schedules
     begun = datetime.now(UTC)

@@ -101,6 +101,18 @@ def test_values_of_another_unit_stop_the_schedule_and_other_values_of_the_same_d
     assert shop.state() == "stopped"
 
 
+def test_who_may_not_ask_a_source_schedules_no_report_from_it(new_world: NewWorld, tmp_path: Path) -> None:
+    shop = of_file(new_world(team=f'{TEAM}people = ["{ANA}"]\n'), tmp_path / "shop.db")
+    try:
+        shop.schedule()
+        shop.world.say("every Friday 9:00 run this again", thread=shop.key, user=BEN)
+        shop.world.settle(shop.key)
+        assert "may query the data source shop" in shop.said()
+        assert [each.owner for each in shop.world.store.schedules(shop.key.id)] == [ANA]
+    finally:
+        shop.close()
+
+
 HIDDEN = """run
 ```
 try:
