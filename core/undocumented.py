@@ -151,6 +151,7 @@ UNDOCUMENTED = (
     Undocumented(_RESULT, "fields", (_MYSQL,), "the columns with their types"),
     Undocumented(_RESULT, "unbuffered_active", (_MYSQL,), "whether rows are still to come"),
     Undocumented(_RESULT, "converters", (_MYSQL,), "how pymysql reads each column"),
+    Undocumented(_RESULT, "warning_count", (_MYSQL,), "whether the server warns that it cut a value"),
     Undocumented(_RESULT, "_read_row_from_packet", (_MYSQL,), "rows stay as they came", ("packet",)),
     # Rows of Postgres, with errors that keep the server's own number.
     Undocumented(_ADBC_CURSOR, "_results", (_POSTGRES,), "the rows that are still to come"),
