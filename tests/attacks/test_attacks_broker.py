@@ -71,7 +71,7 @@ def client() -> Iterator[SessionClient]:
 @pytest.fixture
 def requests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SourceRequests:
     """What answers the cells of a turn that may ask `shop` and not `theirs`."""
-    refused = lambda context, thread, steps, source: "" if source != "theirs" else "source_channel"  # noqa: E731
+    refused = lambda context, thread, steps, source, author: "" if source != "theirs" else "source_channel"  # noqa: E731
     monkeypatch.setattr(source_requests, "refusal_of", refused)
     turn: Any = SimpleNamespace(
         context=SimpleNamespace(
