@@ -19,9 +19,9 @@ from core.rows import TurnRow
 from core.slack.report_views import View, step_view
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import CellRan, Forgot, Step, Undone
+from core.steps import CellRan, Forgot, Step
 from core.store import Store
-from core.thread_cells import numbered_cells, sources_asked
+from core.thread_cells import numbered_cells, sources_asked, undone_cells
 from core.values import ThreadKey
 
 
@@ -40,7 +40,7 @@ class Told(NamedTuple):
     def view(self, button: StepButton) -> View:
         """The step that a button names. What cells printed is not told any more once the thread was reset."""
         own = {step.cell_id for step in self.turns[-1] if isinstance(step, CellRan)}
-        undone = {step.cell_id for steps in self.later for step in steps if isinstance(step, Undone)}
+        undone = undone_cells(self.later)
         shown = [
             replace(one, cell=one.cell.model_copy(update={"status": "undone"})) if cell_id in undone else one
             for cell_id, one in numbered_cells(self.turns).items()

@@ -27,9 +27,14 @@ def since_reset(turns: Turns) -> Turns:
     return turns
 
 
+def undone_cells(turns: Turns) -> frozenset[str]:
+    """The ids of the cells that somebody took back in these turns."""
+    return frozenset(step.cell_id for steps in turns for step in steps if isinstance(step, Undone))
+
+
 def numbered_cells(turns: Turns) -> Mapping[str, NumberedCell]:
     """The cells by id that the notebook of the last of these turns holds."""
-    undone = {step.cell_id for steps in turns for step in steps if isinstance(step, Undone)}
+    undone = undone_cells(turns)
     cells = [step for steps in since_reset(turns) for step in steps if isinstance(step, CellRan)]
     return {
         cell.cell_id: NumberedCell(

@@ -20,10 +20,10 @@ from core.steps import (
     Resumed,
     Step,
     ToolCalled,
-    Undone,
     UnknownStep,
     open_question,
 )
+from core.thread_cells import undone_cells
 from workers.agent.about_steps import statements
 from workers.agent.changes import SILENT, with_changes
 from workers.agent.playbooks import unwanted_playbooks
@@ -34,15 +34,15 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     """The same turns, with what people changed applied.
 
     If a person continued after an end, the end is left out, with the failures of the model before it, and with a report
-    before it that could not be posted. A rejected cell
-    then counts as skipped, and a question that nobody decided in time may be asked again. A cell that was undone has
-    the status "undone". A question about a reset that nobody confirmed is left out. So are steps that this version does
-    not know, and statements that are also in the step of their cell. A turn of which nothing is left is empty. Once a
-    thread with rows of data sources was reset, the cells before have no output. What people left out of the context or
-    edited there is as they want it (`changes.py`). What they approved stands without its rounds of feedback.
+    before it that could not be posted. A rejected cell then counts as skipped, and a question that nobody decided in
+    time may be asked again. A cell that was undone has the status "undone". A question about a reset that nobody
+    confirmed is left out. So are steps that this version does not know, and statements that are also in the step of
+    their cell. A turn of which nothing is left is empty. Once a thread with rows of data sources was reset, the cells
+    before have no output. What people left out of the context or edited there is as they want it (`changes.py`). What
+    they approved stands without its rounds of feedback.
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
-    undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
+    undone = undone_cells(known)
     return tuple(
         _standing(_without_playbook(without_feedback(_without_queries(steps))), undone)
         for steps in _without_rows(known)

@@ -14,8 +14,9 @@ from core.forking import ForkPoint, Inheritance
 from core.phrases import say
 from core.rows import TurnRow
 from core.slack.text import clip, escape
-from core.steps import Asked, Briefed, CellRan, Finished, Forked, NotRebuilt, RebuildWhy, Step, Undone
+from core.steps import Asked, Briefed, CellRan, Finished, Forked, NotRebuilt, RebuildWhy, Step
 from core.store.lineage import CopiedTurn
+from core.thread_cells import undone_cells
 from core.values import IncomingMessage, Language, StoredFile, ThreadKey
 from workers.agent.about_steps import ending, sources_held
 from workers.agent.effective_steps import effective_steps
@@ -149,7 +150,7 @@ def _described(turns: Sequence[Sequence[Step]]) -> set[str]:
 
 def _step_name(turns: Sequence[Sequence[Step]], language: Language) -> str:
     """The last thing that the new thread has, as people call it."""
-    undone = {step.cell_id for steps in turns for step in steps if isinstance(step, Undone)}
+    undone = undone_cells(turns)
     for step in (step for steps in reversed(turns) for step in reversed(steps)):
         match step:
             case CellRan() if step.cell_id in undone:

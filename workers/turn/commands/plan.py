@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.phrases import say
-from core.steps import CellRan, Questioned, Replied, Step, Undone, draft_of, open_question
+from core.steps import CellRan, Questioned, Replied, Step, draft_of, open_question
+from core.thread_cells import undone_cells
 from workers.agent import plans, stages
 from workers.agent.about_steps import asks_analyst, cells
 from workers.agent.text import clip, one_line
@@ -51,7 +52,7 @@ def _proposed(steps: Sequence[Step]) -> Questioned | None:
 
 def _with_undone(steps: Sequence[Step], turns: Sequence[Sequence[Step]]) -> list[Step]:
     """The steps of a turn, where cells that somebody took back have the status "undone"."""
-    undone = {step.cell_id for each in turns for step in each if isinstance(step, Undone)}
+    undone = undone_cells(turns)
     return [
         step.model_copy(update={"status": "undone"}) if isinstance(step, CellRan) and step.cell_id in undone else step
         for step in steps
