@@ -259,8 +259,11 @@ def _html(path: str, size: int, bounds: Bounds) -> Described:
         described["text"] = "\n".join(line for raw in root.text_content().splitlines() if (line := raw.strip()))
         has_tables = bool(root.xpath("//table//td"))
         styles = _html_styles(text, bounds) if has_tables else []
-        frames = [pd.read_html(io.StringIO(text.head), flavor="lxml", **style.arguments())[place]
-                  for place, style in enumerate(styles)]  # fmt: skip
+        # a page is parsed once for each way in which its numbers are written, not for each of its tables
+        read = {
+            style: pd.read_html(io.StringIO(text.head), flavor="lxml", **style.arguments()) for style in set(styles)
+        }
+        frames = [read[style][place] for place, style in enumerate(styles)]
     except (ValueError, html.etree.LxmlError):
         frames = []
     described["text"] = described["text"][: bounds.text]
