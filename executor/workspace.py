@@ -195,8 +195,9 @@ class Workspace:
         }
         for file in found.taken:
             had = self._thread.files.get(file.name)
-            is_same = had is not None and had.sha256 == file.sha256  # a cell that only touched it made nothing of it
-            files[file.name] = had if had and is_same else KeptFile(file.name, file.sha256, file.size)
+            if had is None or had.sha256 != file.sha256:  # a cell that only touched a file made nothing of it
+                had = KeptFile(file.name, file.sha256, file.size)
+            files[file.name] = had
         taken = {file.name for file in found.taken}
         changed_now = {name for name, state in found.snapshot.items() if before.get(name) != state}
         older = self._thread.older | dict.fromkeys(changed_now, cell_id)

@@ -30,6 +30,10 @@ class CannotBuild(Exception):
     """The order cannot be carried out; nothing was begun. The message is for a person."""
 
 
+_GOES_ON = ("components", "calls", "prompt_tokens", "completion_tokens", "cost_micros")
+"""What a build that was cut off has of its own, and goes on from."""
+
+
 class Builder:
     """Builds programs with one model inside one set of walls."""
 
@@ -83,7 +87,9 @@ class Builder:
         if order.resume and opened is None:
             self._tell(Progress("note", text="No build was cut off here: this is a new one."))
         number = opened.number if opened else self._history.next_number()
+        kept = {name: getattr(opened, name) for name in _GOES_ON} if opened else {}
         iteration = Iteration(
+            **kept,
             number=number,
             ordered_by=order.ordered_by,
             requirement=digest(order.text),
@@ -91,11 +97,6 @@ class Builder:
             packages=order.packages.lock,
             missing=order.packages.missing,
             missing_why=order.packages.why,
-            components=opened.components if opened else (),
-            calls=opened.calls if opened else 0,
-            prompt_tokens=opened.prompt_tokens if opened else 0,
-            completion_tokens=opened.completion_tokens if opened else 0,
-            cost_micros=opened.cost_micros if opened else None,
         )
         crashed = opened if opened and opened.state == "open" else None  # nobody has said that it may take more
         sources = tuple(one for one in every if one.components or one.contract_of or one.cases_of)
