@@ -10,7 +10,8 @@ from typing import Any
 from bot.commands import command_of
 from bot.intake import EventContext, Ignored, read_message
 from core.commands import commands
-from core.phrases import detect, say
+from core.language_detection import detect
+from core.phrases import say
 from core.store import Store
 from core.store.changes import Touched
 from core.store.participation import moment

@@ -8,19 +8,15 @@ the command of that name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from bot.intake import Ignored
 from bot.payloads import TS, read_press
 from bot.pressed import pressed
-from core.commands import Command, command_in, languages_begun
+from core.commands import command_in
 from core.interactions import LeaveButton, Reaction, StopButton
-from core.phrases import detect
 from core.store import Store
-from core.values import IncomingMessage, Language, ThreadKey
-
-_HAVE_NOTE: Final[frozenset[Language]] = frozenset({"de", "fr"})
-"""The languages in which “note” is an ordinary word, a mark at school."""
+from core.values import IncomingMessage, ThreadKey
 
 
 def command_of(message: IncomingMessage) -> str | None:
@@ -30,16 +26,9 @@ def command_of(message: IncomingMessage) -> str | None:
     """
     is_to_us = message.mention or message.channel_type == "im"
     command = command_in(message.text, mention=is_to_us)
-    if command is None or (message.files and not command.files) or _is_foreign_note(command, message.text):
+    if command is None or (message.files and not command.files):
         return None
     return command.name
-
-
-def _is_foreign_note(command: Command, text: str) -> bool:
-    """Whether “note” is a word of a question in another language: “Note moyenne par élève”, “Note je Schüler”."""
-    if not command.keeps or command.is_in(text, mention=False):
-        return False
-    return detect(text) in _HAVE_NOTE and languages_begun(text) == {"en"}
 
 
 def stop_from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:

@@ -24,11 +24,11 @@ from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
 from core.approvals import PRESSES
 from core.authorization import Authorizer
-from core.commands import Command, argument_of, commands, is_command
+from core.commands import Command, argument_of, commands, is_command, language_of
 from core.errors import OursToFix, SlackUnreachable
 from core.interactions import AgainButton, Reaction
 from core.metrics import FIRST_SIGN, MESSAGES
-from core.phrases import language_of, say
+from core.phrases import say
 from core.queue import Seen, Wakes
 from core.rows import Recorded
 from core.settings import Settings

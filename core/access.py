@@ -1,24 +1,22 @@
 """Who may do what: `may(person, action, resource)`, asked at intake, again by the worker, and by each command.
 
-Pure. `core/authorization.py` collects the facts about the person and the resource. The team's rules stands
+Pure. `core/authorization.py` collects the facts about the person and the resource. The team's rules stand
 in `[access]` of threadbook.toml and comes with the resource.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, THREAD, Action
 from core.approvals import DECISION
-from core.commands import CONFIRM, DECLINE, commands, is_command, without_marks
+from core.command_words import stands_in
+from core.commands import CONFIRM, DECLINE, commands, is_command
 from core.steps import RESET_CALL, Questioned, option_of
 from core.values import Standing
 
-_SPACED = re.compile(r"[a-zà-öø-ÿßœ]")
-"""How a word begins in the languages that set spaces between words."""
 Rules = Mapping[Action, tuple[str, ...]]
 """Who may do each action: words of `GROUPS_OF_PEOPLE`, and Slack's ids of people (U…, W…) and user groups (S…)."""
 
@@ -121,10 +119,7 @@ def names_answer(kind: str, text: str, question: Questioned) -> bool:
         return False
     if option_of(text, question) is not None:
         return True
-    said = without_marks(text)
-    place = rf"(?<!\w){re.escape(said)}(?!\w)" if _SPACED.match(said) else re.escape(said)
-    is_word = kind != "stop" and commands()[kind].is_said_in(text)
-    return is_word and re.search(place, without_marks(question.question)) is not None
+    return kind != "stop" and commands()[kind].is_said_in(text) and stands_in(text, question.question)
 
 
 def is_pressed(kind: str) -> bool:

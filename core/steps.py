@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeGuard
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from core.clean_room import LeftOutWhy
-from core.commands import ANSWERS, without_marks
+from core.command_words import without_marks
+from core.commands import ANSWERS
 from core.rows import Spent
 from core.second_route import SecondRoute
 from core.values import FileRef, StoredFile, Value

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, func, select
 
 from core.commands import NOTE
-from core.phrases import detect
+from core.language_detection import detect
 from core.preferences import WORKSPACE
 from core.rows import StoredMessage, TurnRow
 from core.steps import Step, load_step, user_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, cast, func, literal, null, select, union_all
 
-from core.phrases import detect
+from core.language_detection import detect
 from core.steps import load_step, user_of
 from core.store import tables as t
 from core.values import Language, ThreadKey

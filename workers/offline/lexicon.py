@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-from core.phrases import detect
+from core.language_detection import detect
 from core.values import Language
 from core.yaml_text import read_yaml
 

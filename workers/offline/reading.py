@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from core.phrases import own_words
+from core.language_detection import own_words
 from core.steps import Asked, Briefed, CellRan, ColumnNote, FileAbstract, Questioned, Replied, Step
 from workers.agent.turn import Turn
 from workers.offline.cells import literal

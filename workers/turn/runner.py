@@ -11,9 +11,9 @@ import time
 from contextlib import suppress
 from itertools import count
 
-from core.commands import commands
+from core.commands import commands, language_of
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
-from core.phrases import language_of, say
+from core.phrases import say
 from core.slack.text import escape
 from core.steps import (
     APPROVE_CALL,

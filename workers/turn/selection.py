@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 
-from core.commands import RUN, SPEAK, STARTUP, commands
+from core.commands import RUN, SPEAK, STARTUP, commands, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
-from core.phrases import language_of, say
+from core.phrases import say
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
 from core.steps import Acknowledged, Step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.commands import NOTE
-from core.phrases import language_of, say
+from core.commands import NOTE, language_of
+from core.phrases import say
 from core.rows import StoredMessage
 from core.steps import UNINSTALLED, GaveUp, Step
 from core.store.thread_state import ThreadState

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from core.commands import ANSWERS, argument_of, command_in, commands
-from core.phrases import language_of, phrases, say
+from core.commands import ANSWERS, argument_of, command_in, commands, language_of
+from core.phrases import phrases, say
 from core.values import Language
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from core.phrases import detect
+from core.language_detection import detect
 from core.second_route import Reason, RouteFigure
 from core.steps import CellRan
 from workers.agent.provenance.arithmetic import number

@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 from turn_world import ANA, World, cell, finish
 
-from core.phrases import detect
+from core.language_detection import detect
 from core.values import Language
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

@@ -16,9 +16,8 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, Worl
 from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
 from core.blobs import Blobs
-from core.commands import commands
+from core.commands import commands, language_of
 from core.interactions import FORM_FIELD, AgainButton, Menu, SuggestionButton
-from core.phrases import language_of
 from core.queue import Wakes
 from core.slack.menu import CHOICE
 from core.slack.writer import SlackWriter
