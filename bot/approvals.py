@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from bot.handling import TakesDecisions
+from bot.handling import Handling
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.approvals import DECISION, Decision, Do
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
 class Approvals:
     """The listeners of `ApprovalButton`, `EditForm` and `HintForm`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -77,7 +77,7 @@ class Approvals:
             return "late"
         if button.do in ("edit", "redo"):
             claim = _message(asked, Decision(call=button.call, do="redo"), ts, user)
-            if not self._handler.may(claim):
+            if not self._handler.gate.may(claim):
                 return "refused"
             language = asked.turn.language
             if button.do == "edit":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bot.handling import Judges
+from bot.handling import Handling
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_form, read_press
 from core.actions import Action
@@ -40,7 +40,7 @@ class TeamEntries:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Judges,
+        handler: Handling,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
@@ -108,7 +108,7 @@ class TeamEntries:
             said = say("entry_not_written", language, why=str(error))
         if not said:
             self._audit(reader, note.file, "done", "forget")
-        self._handler.after_ack(self._redraw, team, reader.user)
+        self._handler.background.after_ack(self._redraw, team, reader.user)
         return self._show(press, reader, self.window(reader, space, button.page, said), "forgotten")
 
     def submit(self, body: Mapping[str, Any], team: str) -> Ack:
@@ -145,7 +145,7 @@ class TeamEntries:
         if not is_done:
             return self._then(reader, form, say("entry_gone", reader.language))
         self._audit(reader, note.file, "done", "rename" if text == note.entry.text else "edit")
-        self._handler.after_ack(self._redraw, reader.team, reader.user)
+        self._handler.background.after_ack(self._redraw, reader.team, reader.user)
         return self._then(reader, form)
 
     def _then(self, reader: Reader, form: EntryForm, said: str = "") -> Ack:
@@ -182,7 +182,7 @@ class TeamEntries:
         return self._may(reader, reader.direct, Action.SETTINGS)
 
     def _may(self, reader: Reader, channel: str, action: Action) -> bool:
-        return bool(self._handler.verdict_on(reader.user, ThreadKey(reader.team, channel, HOME_TS), action))
+        return bool(self._handler.gate.verdict_on(reader.user, ThreadKey(reader.team, channel, HOME_TS), action))
 
     def _name(self, space: str, reader: Reader) -> str:
         kind, _, name = space.partition("/")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.handling import TakesDecisions
+from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import pressed
 from core.commands import FILES
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 class HeldFiles:
     """The listener of `FilesButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

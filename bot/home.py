@@ -11,9 +11,10 @@ from itertools import islice
 from typing import Any, Final
 
 from bot.entries import TeamEntries
+from bot.handling import Handling
 from bot.home_forms import HomeForms, form_of
 from bot.home_page import HomePages
-from bot.home_person import HOME_TS, Ack, Person, Reader, Takes, person_of
+from bot.home_person import HOME_TS, Ack, Person, Reader, person_of
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from bot.schedules import TeamSchedules
@@ -40,7 +41,7 @@ PROMPTED_SOURCES: Final = 2
 class Home:
     """The listeners of `app_home_opened`, of `HomeButton` and `TourButton`, and of the forms of the home."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -57,12 +58,12 @@ class Home:
         if not isinstance(user, str) or not user:
             return "malformed"
         if tab == "messages" and isinstance(channel := event.get("channel"), str):
-            self._handler.after_ack(self._suggest, team, user, channel)
+            self._handler.background.after_ack(self._suggest, team, user, channel)
             return "suggested"
         if tab != "home":
             return "another tab"
         shown = str(view.get("hash") or "") if isinstance(view, Mapping) else ""
-        self._handler.after_ack(self.draw, team, user, shown)
+        self._handler.background.after_ack(self.draw, team, user, shown)
         return "drawn"
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
@@ -73,12 +74,12 @@ class Home:
             return "malformed"
         user = press.user
         if button.do == "refresh":
-            self._handler.after_ack(self.draw, team, user, "")
+            self._handler.background.after_ack(self.draw, team, user, "")
             return "drawn"
         person = self._person(team, user)
         view = self._view_behind(button, person)
         if view is None:
-            self._handler.after_ack(self.draw, team, user, "")
+            self._handler.background.after_ack(self.draw, team, user, "")
             return "refused"
         return "form" if self._slack.open_form(person.place, press.trigger, view) else "not opened"
 
@@ -92,7 +93,7 @@ class Home:
             return {}
         ack = self._forms.take(form, drawn.given_in(submitted.view), self._person(team, submitted.user))
         if not ack:
-            self._handler.after_ack(self.draw, team, submitted.user, "")
+            self._handler.background.after_ack(self.draw, team, submitted.user, "")
         return ack
 
     def tour(self, body: Mapping[str, Any], team: str) -> str:
@@ -101,12 +102,12 @@ class Home:
         button = TourButton.decode(press.value) if press else None
         if press is None or button is None or button.n >= drawn.TOUR or not press.ts:
             return "malformed"
-        self._handler.after_ack(self._begin_tour, self._person(team, press.user), button.n, press.ts)
+        self._handler.background.after_ack(self._begin_tour, self._person(team, press.user), button.n, press.ts)
         return "begun"
 
     def _begin_tour(self, person: Person, number: int, ts: str) -> None:
         question = say(f"tour_question_{number}", person.language)
-        if not self._handler.may(pressed(person.place, person.user, HOME_TS, text=question)):
+        if not self._handler.gate.may(pressed(person.place, person.user, HOME_TS, text=question)):
             return
         self._store.note_thread(person.place)
         key = f"{person.place.id}/tour:{number}:{ts}"
@@ -121,9 +122,9 @@ class Home:
         """Offer prompts for a new conversation: about the data sources that the person may ask, and the help."""
         person, settings = self._person(team, user), self._handler.settings
         place = ThreadKey(team, channel, "")
-        if not self._handler.verdict_on(user, person.place, Action.ASK):
+        if not self._handler.gate.verdict_on(user, person.place, Action.ASK):
             return
-        may = (name for name in settings.sources if self._handler.may_ask(user, person.place, name))
+        may = (name for name in settings.sources if self._handler.gate.may_ask(user, person.place, name))
         questions = [say("prompt_source", person.language, source=name) for name in islice(may, PROMPTED_SOURCES)]
         questions += [say("prompt_upload", person.language), say("prompt_help", person.language)]
         self._slack.suggest_prompts(place, as_prompts(questions))
@@ -138,7 +139,7 @@ class Home:
         if button.do == "memory":
             return self.entries.window(person.reader)
         if button.do == "threads":
-            may_ask = self._handler.verdict_on(person.user, person.place, Action.ASK)
+            may_ask = self._handler.gate.verdict_on(person.user, person.place, Action.ASK)
             return self.threads.window(person.reader) if may_ask else None
         return self._forms.behind(button, person)
 

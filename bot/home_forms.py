@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from bot.handling import Handling
 from bot.home_page import setting_entry
-from bot.home_person import HOME_TS, Ack, Person, Takes
+from bot.home_person import HOME_TS, Ack, Person
 from bot.payloads import Submitted
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, is_money, is_of_file, parsed
@@ -42,7 +43,7 @@ _FORMS: Final = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)
 class HomeForms:
     """Opens the forms, and takes them in."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -56,7 +57,7 @@ class HomeForms:
             together = sorted(self._slack.shared_channels(person.user) or ())[: drawn.MOST_OPTIONS]
             named = sorted((self._slack.channel_name(channel), channel) for channel in together)
             return drawn.channels_view([(channel, name) for name, channel in named], person.language) if named else None
-        if not self._handler.verdict_on(person.user, person.place, Action.SETTINGS):
+        if not self._handler.gate.verdict_on(person.user, person.place, Action.SETTINGS):
             return None
         chosen = self._store.preferences(person.team, [WORKSPACE]).get(WORKSPACE, {})
         entries = [setting_entry(settings, adjusted(settings, chosen), chosen, name) for name in ADJUSTABLE]
@@ -123,7 +124,7 @@ class HomeForms:
     def _refused_in(self, channel: str, person: Person) -> str:
         """Why a person may not write the instructions of a channel; "" when they may."""
         together = self._slack.shared_channels(person.user) or frozenset()
-        allowed = self._handler.verdict_on(person.user, ThreadKey(person.team, channel, HOME_TS), Action.INSTRUCT)
+        allowed = self._handler.gate.verdict_on(person.user, ThreadKey(person.team, channel, HOME_TS), Action.INSTRUCT)
         if channel in together and allowed:
             return ""
         self._audit(person, Action.INSTRUCT, channel, "refused", {})
@@ -131,7 +132,7 @@ class HomeForms:
 
     def _save_settings(self, given: Mapping[str, str], person: Person) -> Ack:
         settings, wrong, changes = self._handler.settings, {}, {}
-        if not self._handler.verdict_on(person.user, person.place, Action.SETTINGS):
+        if not self._handler.gate.verdict_on(person.user, person.place, Action.SETTINGS):
             self._audit(person, Action.SETTINGS, "", "refused", {})
             return {}
         for name, text in given.items():

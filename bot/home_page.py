@@ -9,7 +9,8 @@ from typing import Any, Final
 from redis import RedisError
 
 from bot.entries import TeamEntries
-from bot.home_person import HOME_TS, Person, Takes
+from bot.handling import Handling
+from bot.home_person import HOME_TS, Person
 from bot.home_threads import HomeThreads
 from bot.schedules import TeamSchedules
 from bot.threads import ThreadList
@@ -38,7 +39,7 @@ class HomePages:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Takes,
+        handler: Handling,
         *,
         entries: TeamEntries,
         schedules: TeamSchedules,
@@ -54,7 +55,7 @@ class HomePages:
         """Everything that the home of this person shows."""
         team, user = person.team, person.user
         currency = self._handler.settings.budget.currency
-        if not (verdict := self._handler.verdict_on(user, person.place, Action.ASK)):
+        if not (verdict := self._handler.gate.verdict_on(user, person.place, Action.ASK)):
             refusal = say(verdict.phrase, person.language, author=self._slack.user_name(user))
             return HomePage(person.language, currency, refusal=refusal)
         chosen = self._store.preferences(team, [WORKSPACE]).get(WORKSPACE, {})
@@ -105,7 +106,7 @@ class HomePages:
         """The data sources that the person may ask somewhere, and how many others there are."""
         found, hidden = [], 0
         for name, source in settings.sources.items():
-            if not source.channels and self._handler.may_ask(person.user, person.place, name):
+            if not source.channels and self._handler.gate.may_ask(person.user, person.place, name):
                 found.append(SourceEntry(name, source.description))
                 continue
             asked = [channel for channel in source.channels if self._may_ask_in(channel, person, name)]
@@ -118,14 +119,14 @@ class HomePages:
     def _may_ask_in(self, channel: str, person: Person, source: str) -> bool:
         together = self._slack.shared_channels(person.user) or frozenset()
         is_theirs = channel in together or channel == person.place.channel
-        return is_theirs and self._handler.may_ask(person.user, ThreadKey(person.team, channel, HOME_TS), source)
+        return is_theirs and self._handler.gate.may_ask(person.user, ThreadKey(person.team, channel, HOME_TS), source)
 
     def _instructed(self, team: str, channels: tuple[str, ...]) -> dict[str, str]:
         found = self._store.preferences(team, channels) if channels else {}
         return {channel: ChannelPreferences.read(body).instructions for channel, body in found.items()}
 
     def _admin(self, person: Person, settings: Settings, chosen: Mapping[str, Any]) -> AdminPage | None:
-        if not self._handler.verdict_on(person.user, person.place, Action.SETTINGS):
+        if not self._handler.gate.verdict_on(person.user, person.place, Action.SETTINGS):
             return None
         by_channel = self._store.spent_by_channel(person.team, datetime.now(UTC) - MONTH, MOST_CHANNELS)
         entries = tuple(setting_entry(self._handler.settings, settings, chosen, name) for name in ADJUSTABLE)

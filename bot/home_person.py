@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from bot.handling import FindsThreads, TakesDecisions
 from core.preferences import PersonPreferences
-from core.queue import Seen
 from core.slack.writer import SlackWriter
 from core.store import Store
 from core.values import Language, ThreadKey
@@ -16,16 +14,6 @@ HOME_TS: Final = "0.0"
 
 Ack = dict[str, Any]
 """What the ack of a submitted form says: {} closes it."""
-
-
-class Takes(TakesDecisions, FindsThreads, Protocol):
-    """Takes what people decide in the home, and says what they may do and see."""
-
-    def may_ask(self, user: str, thread: ThreadKey, source: str) -> bool:
-        """Whether a person may ask a data source in a thread."""
-
-    def seen(self) -> Seen:
-        """What Redis knows of the nodes and of the queues. Raises redis.RedisError."""
 
 
 class Reader(NamedTuple):

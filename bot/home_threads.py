@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from bot.home_person import Person, Takes
+from bot.handling import Handling
+from bot.home_person import Person
 from core.actions import Action
 from core.held_files import held_files
 from core.phrases import say
@@ -33,7 +34,7 @@ class Listed(NamedTuple):
 class HomeThreads:
     """Lists threads and approvals. A person sees only those in channels that they are in."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -77,7 +78,7 @@ class HomeThreads:
             is_seen = key.channel in (together or ()) or (together is None and key.id in mine)
             if key.channel.startswith("D"):
                 is_seen = key.id in mine
-            return is_seen and bool(self._handler.verdict_on(person.user, key, Action.APPROVE))
+            return is_seen and bool(self._handler.gate.verdict_on(person.user, key, Action.APPROVE))
 
         turns = self._store.waiting_turns(person.team, MOST_WAITING)
         questions = ((turn, open_question(self._store.steps(turn.id))) for turn in turns)

@@ -6,9 +6,9 @@ A press only claims something: the Store says whether the proposal is open. Noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from bot.handling import MayLook, TakesDecisions
+from bot.handling import Handling
 from bot.payloads import Press, read_form, read_press
 from bot.pressed import now, pressed
 from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
@@ -25,14 +25,10 @@ from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of
 from core.values import IncomingMessage, Language, ThreadKey
 
 
-class Takes(TakesDecisions, MayLook, Protocol):
-    """Takes what people decide about the team's memory, and says who may see its code."""
-
-
 class Proposals:
     """The listeners of `MemoryButton`, `MemoryForm` and `PlaybookButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -56,7 +52,7 @@ class Proposals:
             return self._show_prompts(thread, press, proposed)
         if button.do == "edit":
             claim = _message(thread, user, ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
-            if not self._handler.may(claim):
+            if not self._handler.gate.may(claim):
                 return "refused"
             language = self._language(user)
             if proposed.what == "program" and not code_parts(proposed.text):
@@ -72,7 +68,7 @@ class Proposals:
     def _show_prompts(self, thread: ThreadKey, press: Press, proposed: Proposed) -> str:
         """Show what the model was told to whoever may decide. Returns a word for the log."""
         claim = _message(thread, press.user, press.ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
-        if not self._handler.may(claim):
+        if not self._handler.gate.may(claim):
             return "refused"
         language = self._language(press.user)
         if not self._slack.open_form(thread, press.trigger, drawn.prompts_view(proposed, language)):
@@ -128,7 +124,7 @@ class Proposals:
             return "unknown"
         language = self._language(user)
         if button.do == "open":
-            if not self._handler.may_look(pressed(thread, user, press.ts), ()):
+            if not self._handler.gate.may_look(pressed(thread, user, press.ts), ()):
                 return "refused"
             if not self._slack.open_form(thread, press.trigger, drawn.playbook_view(notes[-1], language)):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))

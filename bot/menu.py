@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from bot import reports
+from bot.handling import Handling
 from bot.payloads import TS, read_form, read_press
 from bot.pressed import NO_TS, now, pressed
 from bot.versions import answer_of, versions_of
@@ -43,20 +44,13 @@ from core.steps import Step
 from core.store import Store
 from core.telemetry import get_logger
 from core.thread_cells import sources_asked
-from core.values import FileRef, IncomingMessage, Language, ThreadKey
+from core.values import FileRef, Language, ThreadKey
 
 log = get_logger(__name__)
 
 _ERRORS: Final = "errors"
 _ABOUT_THREAD: Final = ("status", "plan", "cost", "explain", "help")
 """What the menu says of a thread; each is the command of that name."""
-
-
-class Takes(reports.Takes, Protocol):
-    """Takes messages in, like `MessageHandler`."""
-
-    def may(self, message: IncomingMessage) -> bool:
-        """Whether its author may do what it does; if not, they are told."""
 
 
 Ack = dict[str, Any]
@@ -85,7 +79,7 @@ class _Asking(NamedTuple):
 class MessageMenu:
     """The listeners of `Menu`, its forms, `AgainButton` and `SuggestionButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -276,7 +270,7 @@ class MessageMenu:
         versions, author = self._versions(used.thread, button.ts)
         sources = sources_asked(list(self._store.thread_steps(used.thread.id).values()))
         look = pressed(used.thread, used.user, button.ts)
-        if not versions or not self._handler.may_look(look, sources, by_window=True):
+        if not versions or not self._handler.gate.may_look(look, sources, by_window=True):
             return None
         return version_view(button, versions, used.language, is_author=bool(author) and author == used.user)
 
@@ -389,7 +383,7 @@ class MessageMenu:
     def _asked(self, used: _Used, key: str, asking: _Asking) -> str:
         """Post who asks what, once per key, and take it in. Raises SlackFailed, SlackUnreachable."""
         thread = used.thread
-        if not self._handler.may(pressed(thread, used.user, NO_TS, text=asking.text)):
+        if not self._handler.gate.may(pressed(thread, used.user, NO_TS, text=asking.text)):
             return "refused"
         self._store.note_thread(thread)
         blocks = drawn.quoted_blocks(asking.line, asking.shown)

@@ -6,67 +6,55 @@ Nothing is kept in memory: a bot that dies between two lines loses no message, a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
-from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import Any
 
 from redis import RedisError
 
+from bot.background import Background
 from bot.changes import Change, Deletions, change_in, follow, is_lately_written
 from bot.commands import command_of
-from bot.finding import Finder, Sight
+from bot.finding import Finder
+from bot.gate import Gate
 from bot.intake import EventContext, Ignored, is_empty, is_for_us, to_message
-from bot.pressed import pressed
-from core.access import ALLOWED, Verdict, is_pressed
+from bot.replies import Replies
 from core.actions import Action
-from core.approvals import PRESSES
-from core.authorization import Authorizer
-from core.commands import Command, argument_of, commands, is_command, language_of
-from core.errors import OursToFix, SlackUnreachable
-from core.interactions import AgainButton, Reaction
-from core.metrics import FIRST_SIGN, MESSAGES
-from core.phrases import say
+from core.commands import Command, argument_of, commands, is_command
+from core.errors import SlackUnreachable
+from core.interactions import Reaction
+from core.metrics import MESSAGES
 from core.queue import Seen, Wakes
 from core.rows import Recorded
 from core.settings import Settings
-from core.slack.menu import again_blocks
-from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
-from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import Briefed, Step, open_question, option_of
+from core.steps import Step, open_question, option_of
 from core.store import Store
-from core.store.changes import Touched
 from core.store.participation import moment
-from core.suggesting import suggestions
 from core.telemetry import bind_fields, get_logger
-from core.values import FileRef, IncomingMessage, Language, Standing, ThreadKey
+from core.values import FileRef, IncomingMessage, ThreadKey
 
 log = get_logger(__name__)
 
-_Found = TypeVar("_Found")
-
-NAME_WAIT_S = 1.0
-"""For all names of one event together: Slack wants its ack within 3 s. The next message looks up what is missing."""
-
 
 class MessageHandler:
-    """Takes messages in. `later` runs what must not delay the ack, `lookups` asks for names while the ack waits."""
+    """Takes messages in, and so what people decide with buttons and forms."""
 
     def __init__(
         self, *, settings: Settings, store: Store, wakes: Wakes, slack: SlackWriter, later: Executor, lookups: Executor
     ) -> None:
+        """`later` runs what must not delay the ack, `lookups` asks Slack while the ack waits."""
         self._settings = settings
         self._store = store
         self._wakes = wakes
         self._slack = slack
-        self._later = later
-        self._lookups = lookups
-        self._access = Authorizer(settings, store, slack)
-        self._sight = Sight(settings, store, slack, self._access)
-        self._finder = Finder(store, slack, self._sight)
+        self.background = Background(later=later, lookups=lookups)
+        """Does what must not delay the ack."""
+        self.gate = Gate(settings, store, slack, self.background)
+        """Says what a person may do."""
+        self._replies = Replies(settings, store, slack)
+        self._finder = Finder(store, slack, self.gate.sight)
         self._deletions = Deletions()
 
     def event_context(self, team: str, bot_user_id: str) -> EventContext:
@@ -74,7 +62,7 @@ class MessageHandler:
         return EventContext(
             team=team,
             bot_user_id=bot_user_id,
-            name_of=self._names_in_time(),
+            name_of=self.background.names(self._slack.user_name),
             knows_thread=self._store.knows_thread,
             is_strict=self._settings.strict_mention,
             own_teams=frozenset(self._settings.access.own_teams),
@@ -121,9 +109,7 @@ class MessageHandler:
     def take(self, message: IncomingMessage, context: EventContext) -> None:
         """Keep a message of any kind, wake its thread and show a sign. Raises when it was not kept: then no ack."""
         with bind_fields(thread=message.thread.id):
-            standing, action, verdict = self._authorized(message)
-            if not verdict:
-                self._submit(self._refuse, message, action, verdict.phrase)
+            if (standing := self.gate.admit(message)) is None:
                 return
             message = message.model_copy(update={"standing": standing})
             if is_command(message.kind):
@@ -140,84 +126,14 @@ class MessageHandler:
         """Keep a decision, as `take` keeps every message. Raises when it was not kept: then no ack."""
         self.take(message, self.event_context(message.team, ""))
 
-    def may(self, message: IncomingMessage) -> bool:
-        """Whether its author may do what the message does; if not, they are told. The message is not kept."""
-        _standing, action, verdict = self._authorized(message)
-        if not verdict:
-            self._submit(self._refuse, message, action, verdict.phrase)
-        return bool(verdict)
-
-    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
-        """Whether its author may see what a report rests on; if not, they are told.
-
-        The person must be allowed to query each data `source` whose rows the thread holds. By a window comes a press of
-        somebody who is perhaps not in the channel: then they must be able to read it. What Slack does not tell in time
-        counts as no: nobody asks again.
-        """
-
-        def ask() -> Verdict:
-            own = {message.team, *self._settings.access.own_teams}
-            if by_window and not self._slack.may_read(message.channel, message.user, own):
-                return Verdict("access_refused")
-            verdict = self._access.may(message, Action.LOOK)
-            held = (self._access.may_ask(source, message.thread, {message.user}) for source in sources if verdict)
-            return next((one for one in held if not one), verdict)
-
-        try:
-            verdict = self._looked_up(ask)
-        except (FutureTimeout, SlackUnreachable):
-            verdict = Verdict("look_unknown")
-        if not verdict:
-            self._submit(self._refuse_look, message, verdict)
-        return bool(verdict)
-
     @property
     def settings(self) -> Settings:
         """The settings of this process."""
         return self._settings
 
-    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
-        """Whether a person may do this in a thread; what Slack does not tell in time counts as no."""
-        try:
-            return self._looked_up(lambda: self._access.may(pressed(thread, user, thread.root_ts), action))
-        except (FutureTimeout, SlackUnreachable):
-            return Verdict("look_unknown")
-
-    def may_ask(self, user: str, thread: ThreadKey, source: str) -> bool:
-        """Whether a person may ask a data source in a thread; what Slack does not tell in time counts as no."""
-        try:
-            return bool(self._looked_up(lambda: self._access.may_ask(source, thread, {user})))
-        except (FutureTimeout, SlackUnreachable):
-            return False
-
-    @property
-    def sight(self) -> Sight:
-        """Says which threads a person may see."""
-        return self._sight
-
-    def in_time(self, work: Callable[[], None], seconds: float) -> bool:
-        """Have something looked up; False when it took too long, or Slack does not tell it now."""
-        try:
-            self._looked_up(work, seconds)
-        except (FutureTimeout, SlackUnreachable):
-            return False
-        return True
-
     def seen(self) -> Seen:
         """What Redis knows of the nodes and of the queues. Raises redis.RedisError."""
         return self._wakes.seen()
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed. What goes wrong there is logged."""
-        self._submit(work, *arguments)
-
-    def _refuse_look(self, message: IncomingMessage, verdict: Verdict) -> None:
-        thread, language = message.thread, self._slack.user_language(message.user)
-        key = f"{thread.id}/refused:{message.user}:{verdict.phrase}:{message.ts}"
-        self._store.audit(message.user, Action.LOOK.value, thread.id, "refused", key=key)
-        author = escape(self._slack.user_name(message.user))
-        text = say(verdict.phrase, language, author=author, source=escape(verdict.source))
-        self._slack.whisper(thread, message.user, text)
 
     def follow(self, change: Change) -> None:
         """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
@@ -225,54 +141,9 @@ class MessageHandler:
             log.info("message_followed", ts=change.ts, deleted=change.message is None)
             now = change.message
             if touched.was_quiet and now is not None:
-                self._submit(self._show_sign, now)
+                self.background.after_ack(self._replies.show_sign, now)
             elif touched.was_answered and now is not None and now.text and touched.user == now.user:
-                self._submit(self._offer_again, touched, change.ts)
-
-    def _offer_again(self, touched: Touched, ts: str) -> None:
-        """Offer the author of an answered question that has changed to ask it again."""
-        thread, language = ThreadKey.parse(touched.thread_id), self._slack.user_language(touched.user)
-        blocks = again_blocks(AgainButton(thread=thread.id, ts=ts), language)
-        self._slack.whisper(thread, touched.user, escape(say("again_offer", language)), blocks)
-
-    def _authorized(self, message: IncomingMessage) -> tuple[Standing, Action, Verdict]:
-        """What is known of the author, what the message would do, and whether it may.
-
-        What Slack does not tell in time stays open: the worker asks again before it reads the message.
-        """
-
-        def ask() -> tuple[Standing, Action, Verdict]:
-            standing = self._access.standing(message)
-            return standing, *self._access.verdict(message, standing, lambda: self._open_steps(message))
-
-        try:
-            return self._looked_up(ask)
-        except (FutureTimeout, SlackUnreachable):
-            return "", Action.ASK, ALLOWED
-
-    def _open_steps(self, message: IncomingMessage) -> list[Step] | None:
-        if message.kind == "text" and message.ts == message.root_ts:
-            return None  # it begins its thread, so it steers no turn of it
-        turn = self._store.current_turn(message.thread.id)
-        if turn is None:
-            return None
-        return self._store.steps(turn.id) if turn.status == "waiting" else []
-
-    def _refuse(self, message: IncomingMessage, action: Action, phrase: str) -> None:
-        """Say once per person and thread why nothing happens. Nothing of the message is kept."""
-        thread = message.thread
-        self._store.note_thread(thread)
-        key = f"{thread.id}/refused:{message.user}:{phrase}"
-        self._store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
-        author = escape(self._slack.user_name(message.user))
-        text = say(phrase, self._slack.user_language(message.user), author=author)
-        if is_pressed(message.kind):
-            self._slack.whisper(thread, message.user, text)
-            return
-        try:
-            self._slack.post(None, thread, key, text)
-        except OursToFix as error:
-            log.warning("refusal_not_posted", error=error)
+                self.background.after_ack(self._replies.offer_again, touched, change.ts)
 
     def _take_command(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
         """A command without anything to act on is answered, or is a plain message where it has no such answer.
@@ -290,7 +161,7 @@ class MessageHandler:
             return
         if command.at_once:
             if self._store.record_message(message, context.name_of(message.user), quiet=True).new:
-                self._submit(self._finder.answer, message)
+                self.background.after_ack(self._finder.answer, message)
             return
         applies = self._applies(message.thread, command)
         if command.in_turn == "words":
@@ -301,9 +172,9 @@ class MessageHandler:
             self._wake(message.thread.id, recorded)
             if message.text and not command.by_form and not _is_press(message):
                 sign = Reaction.STOPPED if command.name == "stop" else Reaction.RECEIVED
-                self._submit(self._slack.react, message.thread, message.ts, sign)
+                self.background.after_ack(self._replies.react, message, sign)
         elif recorded.new and message.text and (phrase := command.reply or command.nothing):
-            self._submit(self._answer_once, message, phrase)
+            self.background.after_ack(self._replies.answer, message, phrase)
 
     def _take_leave(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
         """Leave the thread, whatever is known of it. For the worker of an open turn it is a stop.
@@ -323,7 +194,7 @@ class MessageHandler:
             action = Action.LEAVE if command.action is None else command.action
             key = f"{thread_id}/{command.name}:{message.ts}"
             self._store.audit(message.user, action.value, thread_id, "done", key=key)
-            self._submit(self._answer_once, message, command.reply)
+            self.background.after_ack(self._replies.answer, message, command.reply)
 
     def _is_answer(self, message: IncomingMessage) -> bool:
         turn = self._store.current_turn(message.thread.id)
@@ -333,11 +204,11 @@ class MessageHandler:
         """Keep a message for the next question of its thread. Nobody is woken; a sign says that it is kept."""
         if not argument_of(command.name, message.text):
             self._store.note_thread(message.thread)
-            self._submit(self._answer_once, message, command.nothing)
+            self.background.after_ack(self._replies.answer, message, command.nothing)
             return
         recorded = self._store.record_message(message, context.name_of(message.user), quiet=True)
         if recorded.new:
-            self._submit(self._slack.react, message.thread, message.ts, Reaction.NOTED)
+            self.background.after_ack(self._replies.react, message, Reaction.NOTED)
 
     def _applies(self, thread: ThreadKey, command: Command) -> bool:
         """Whether the thread has something that the command could be about."""
@@ -358,9 +229,9 @@ class MessageHandler:
         if recorded.to_notify:
             MESSAGES.inc()
             self._wake(recorded.thread_id, recorded)
-            self._submit(self._show_first_sign, message, arrived)
+            self.background.after_ack(self._replies.show_first_sign, message, arrived)
         elif empty and recorded.new:
-            self._submit(self._answer_bare_mention, message, context)
+            self.background.after_ack(self._answer_bare_mention, message, context)
 
     def _wake(self, thread_id: str, recorded: Recorded | None = None) -> None:
         try:
@@ -368,17 +239,6 @@ class MessageHandler:
         except RedisError as error:
             # The message is kept: the janitor of any worker wakes the thread later.
             log.warning("wake_failed", thread=thread_id, error=error)
-
-    def _show_first_sign(self, message: IncomingMessage, arrived: float) -> None:
-        self._show_sign(message)
-        FIRST_SIGN.observe(time.monotonic() - arrived)
-
-    def _show_sign(self, message: IncomingMessage) -> None:
-        if message.channel_type == "im" and message.ts == message.root_ts and message.text:
-            self._slack.set_title(message.thread, message.text)
-        if message.kind not in PRESSES:
-            self._slack.react(message.thread, message.ts, Reaction.RECEIVED)
-        self._slack.set_status(message.thread, say("status_received", self._slack.user_language(message.user)))
 
     def _answer_bare_mention(self, message: IncomingMessage, context: EventContext) -> None:
         """Answer the first message of a thread that is a mention and nothing else.
@@ -392,56 +252,7 @@ class MessageHandler:
         if files:
             self.take(message.model_copy(update={"files": files, "files_known": True}), context)
             return
-        strict = self._settings.strict_mention(message.channel) and message.channel_type != "im"
-        self._answer_once(message, HELP_STRICT if strict else HELP)
-
-    def _answer_once(self, message: IncomingMessage, phrase: str) -> None:
-        thread = message.thread
-        language = language_of(message.text, self._slack.user_language(message.user))
-        try:
-            questions = self._questions(thread, language) if phrase in (HELP, HELP_STRICT) else ()
-            answer = reply_message(phrase, thread, language, questions)
-            self._slack.post(None, thread, reply_key(thread, message.ts), answer.text, answer.blocks or None)
-        except OursToFix as error:
-            log.warning("answer_not_posted", phrase=phrase, thread=message.thread.id, error=error)
-
-    def _questions(self, thread: ThreadKey, language: Language) -> tuple[str, ...]:
-        """Questions that fit the files which the thread has."""
-        steps = (step for turn in self._store.thread_steps(thread.id).values() for step in turn)
-        return suggestions([file for step in steps if isinstance(step, Briefed) for file in step.files], language)
-
-    def _names_in_time(self) -> Callable[[str], str]:
-        """Names for one event: those that Slack gives in time, ids for the rest."""
-        deadline = time.monotonic() + NAME_WAIT_S
-
-        def name_of(user_id: str) -> str:
-            try:
-                return self._looked_up(lambda: self._slack.user_name(user_id), max(0.0, deadline - time.monotonic()))
-            except FutureTimeout:
-                return user_id
-
-        return name_of
-
-    def _looked_up(self, look: Callable[[], _Found], seconds: float | None = None) -> _Found:
-        """What a look-up finds, within `NAME_WAIT_S` or so many seconds. Raises FutureTimeout.
-
-        One that has not begun by then is taken out: nobody waits for it, and it would delay the look-ups of others.
-        """
-        asked: Future[_Found] = self._lookups.submit(copy_context().run, look)
-        try:
-            return asked.result(timeout=NAME_WAIT_S if seconds is None else seconds)
-        except FutureTimeout:
-            asked.cancel()
-            raise
-
-    def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
-        def guarded() -> None:
-            try:
-                work(*arguments)
-            except Exception:
-                log.exception("after_ack_failed", work=work.__name__)
-
-        self._later.submit(copy_context().run, guarded)  # the fields of the log lines are kept in the other thread
+        self._replies.help(message)
 
 
 def _is_press(message: IncomingMessage) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.handling import TakesDecisions
+from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import pressed
 from core.commands import SWITCH
@@ -32,7 +32,7 @@ log = get_logger(__name__)
 class ModelChoices:
     """The listener of `ModelButton`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -48,18 +48,18 @@ class ModelChoices:
         if turn is None or key is None or (key.team, key.channel) != (team, press.channel):
             return "unknown"
         if not self._is_open(turn, key, shown):
-            self._handler.after_ack(self._close, key, shown, say("model_choice_over", turn.language))
+            self._handler.background.after_ack(self._close, key, shown, say("model_choice_over", turn.language))
             self._slack.whisper(key, user, escape(say("model_choice_over", turn.language)))
             return "late"
         wanted = Switch(model=button.model if button.do == "use" else "", waits=button.do == "wait")
         message = pressed(key, user, shown, text=wanted.encode(), kind=SWITCH)
-        if not self._handler.may(message):
+        if not self._handler.gate.may(message):
             return "refused"
         if button.do != "stop":
             self._handler.take_decision(message)
         author = self._slack.user_name(user)
         line = say(f"model_was_{button.do}", turn.language, author=author, model=button.model)
-        self._handler.after_ack(self._close, key, shown, line, say("model_choice_over", turn.language))
+        self._handler.background.after_ack(self._close, key, shown, line, say("model_choice_over", turn.language))
         return "taken"
 
     def _is_open(self, turn: TurnRow, key: ThreadKey, shown: str) -> bool:

@@ -9,9 +9,9 @@ is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from bot.handling import MayLook, TakesDecisions
+from bot.handling import Handling
 from bot.payloads import read_form, read_press
 from bot.pressed import NO_TS, pressed
 from core.actions import Action
@@ -56,10 +56,6 @@ _REDRAWS: Final = 3
 _QUESTION: Final = 300
 
 
-class Takes(TakesDecisions, MayLook, Protocol):
-    """Takes what people decide about a report, and says who may see what it rests on."""
-
-
 class Told(NamedTuple):
     """A report as it is in the Store, with the steps of its thread up to it. `later` are those that came after."""
 
@@ -87,7 +83,7 @@ class Told(NamedTuple):
 class Reports:
     """The listeners of `ReportButton`, `PageButton` and `ReasonForm`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -111,7 +107,7 @@ class Reports:
             kind = PLAYBOOK if button.do == KEEP else PROGRAM
             self._handler.take_decision(pressed(told.key, user, ts, kind=kind, text=told.turn.id))
             return "taken"
-        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
             return "refused"
         if button.do == "share":
             return self._share(told, user)
@@ -121,7 +117,7 @@ class Reports:
                 return "shown"
             case "up" | "down" as vote:
                 self._store.save_vote(told.turn.id, user, vote)
-                self._handler.after_ack(self._redraw, told)
+                self._handler.background.after_ack(self._redraw, told)
         if button.do == "down":
             mine = next((vote.reason for vote in self._store.votes(told.turn.id) if vote.user == user), "")
             self._open(told, user, press.trigger, reason_view(told.turn.id, told.turn.language, mine))
@@ -137,7 +133,7 @@ class Reports:
         if told is None:
             return "unknown"
         look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
-        if not self._handler.may_look(look, sources, by_window=True):
+        if not self._handler.gate.may_look(look, sources, by_window=True):
             return "refused"
         self._slack.update_form(told.key, press.view, press.view_hash, _view(told, button.shows, button.page))
         return "turned"
@@ -150,11 +146,11 @@ class Reports:
         told = self._told(form.turn, team) if form is not None else None
         if submitted is None or told is None or reason is None or len(reason) > REASON_CHARS:
             return "malformed"
-        if not self._handler.may_look(pressed(told.key, submitted.user, NO_TS), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, submitted.user, NO_TS), sources_asked(told.turns)):
             return "refused"
         if not self._store.save_reason(told.turn.id, submitted.user, " ".join(reason.split())):
             return "no vote"
-        self._handler.after_ack(self._redraw, told)
+        self._handler.background.after_ack(self._redraw, told)
         return "taken"
 
     def rate(self, turn_id: str, team: str, user: str, rating: str, reason: str = "") -> bool:
@@ -166,7 +162,7 @@ class Reports:
         told = self._told(turn_id, team)
         if told is None or rating not in ("up", "down", "example", "no_example") or len(reason) > REASON_CHARS:
             return False
-        if not self._handler.may_look(pressed(told.key, user, NO_TS), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, user, NO_TS), sources_asked(told.turns)):
             return True  # they were told so
         match rating:
             case "example":
@@ -177,9 +173,9 @@ class Reports:
                 self._store.save_vote(turn_id, user, vote)
                 if reason.strip():
                     self._store.save_reason(turn_id, user, " ".join(reason.split()))
-                self._handler.after_ack(self._redraw, told)
+                self._handler.background.after_ack(self._redraw, told)
         said = say(f"rate_{rating}", self._slack.user_language(user))
-        self._handler.after_ack(self._slack.whisper, told.key, user, escape(said))
+        self._handler.background.after_ack(self._slack.whisper, told.key, user, escape(said))
         return True
 
     def _share(self, told: Told, user: str) -> str:
@@ -191,7 +187,7 @@ class Reports:
         if (row := self._store.outbox_get(slot)) is not None and row.status == "sent":
             self._slack.whisper(key, user, escape(say("report_shared_before", language)))
             return "known"
-        self._handler.after_ack(self._show_in_channel, told, user, slot)
+        self._handler.background.after_ack(self._show_in_channel, told, user, slot)
         return "taken"
 
     def _show_in_channel(self, told: Told, user: str, slot: str) -> None:
@@ -229,7 +225,7 @@ class Reports:
         asked = told.question or say("about_prompt", language)  # a message of files alone has no words to repeat
         self._handler.take_decision(pressed(key, user, shown, text=asked))
         if self._store.known_messages(key.team, key.channel, [shown]):
-            self._handler.after_ack(self._tell_again, told, user, asked)
+            self._handler.background.after_ack(self._tell_again, told, user, asked)
         return "taken"
 
     def _tell_again(self, told: Told, user: str, asked: str) -> None:

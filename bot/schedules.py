@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bot.handling import Judges
+from bot.handling import Handling
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_press
 from core.actions import Action
@@ -44,7 +44,7 @@ class TeamSchedules:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Judges,
+        handler: Handling,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
@@ -82,7 +82,7 @@ class TeamSchedules:
         rows = self._store.schedules(button.thread)
         row = next((each for each in rows if each.id == button.schedule and self._sees(reader, each)), None)
         outcome = "gone" if row is None else self._change(press, reader, row, button.do)
-        self._handler.after_ack(self._redraw, team, press.user)
+        self._handler.background.after_ack(self._redraw, team, press.user)
         return outcome
 
     def _change(self, press: Press, reader: Reader, row: ScheduleRow, do: Do) -> str:
@@ -103,7 +103,7 @@ class TeamSchedules:
         if not self._store.set_schedule_state(row.id, state, name if state == "stopped" else "", following):
             return "late"
         self._audit(reader, row, "done", do)
-        self._handler.after_ack(self._tell, row, do, name, press.ts)
+        self._handler.background.after_ack(self._tell, row, do, name, press.ts)
         return state
 
     def _tell(self, row: ScheduleRow, do: Do, name: str, ts: str) -> None:
@@ -123,7 +123,7 @@ class TeamSchedules:
         return thread.channel == reader.direct or thread.channel in together
 
     def _may(self, reader: Reader, thread: ThreadKey) -> bool:
-        return bool(self._handler.verdict_on(reader.user, thread, Action.SCHEDULE))
+        return bool(self._handler.gate.verdict_on(reader.user, thread, Action.SCHEDULE))
 
     def _audit(self, reader: Reader, row: ScheduleRow, outcome: str, do: Do) -> None:
         details = {"schedule": row.id, "do": do}

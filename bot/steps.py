@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bot.handling import MayLook
+from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import NO_TS, pressed
 from core.interactions import StepButton
@@ -53,7 +53,7 @@ class Told(NamedTuple):
 class Steps:
     """The listener of `StepButton`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: MayLook) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: Handling) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -68,7 +68,7 @@ class Steps:
         if told is None or (not press.view and told.key.channel != press.channel):
             return "unknown"
         look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
-        if not self._handler.may_look(look, sources, by_window=bool(press.view)):
+        if not self._handler.gate.may_look(look, sources, by_window=bool(press.view)):
             return "refused"
         if press.view:
             self._slack.update_form(told.key, press.view, press.view_hash, told.view(button))

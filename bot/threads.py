@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bot.finding import excerpt_of
-from bot.handling import FindsThreads
+from bot.handling import Handling
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import read_form, read_press
 from core.actions import Action
@@ -55,7 +55,7 @@ class ThreadList:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: FindsThreads,
+        handler: Handling,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
@@ -107,7 +107,7 @@ class ThreadList:
         view = self.window(reader, button, words_given(body.get("view")), button.page, said)
         self._slack.update_form(ThreadKey(team, reader.direct, HOME_TS), press.view, press.view_hash, view)
         if outcome == "done":
-            self._handler.after_ack(self._redraw, team, press.user)
+            self._handler.background.after_ack(self._redraw, team, press.user)
         return outcome
 
     def submit(self, body: Mapping[str, Any], team: str) -> Ack:
@@ -126,9 +126,9 @@ class ThreadList:
             return ("done" if self._store.unpin_for(button.thread, reader.user) else "late"), ""
         thread, may = ThreadKey.parse(button.thread), list[bool]()
         look = partial(self._note_sight, reader, button.thread, may)
-        if not (self._handler.in_time(look, LOOK_S) and may and may[0]):
+        if not (self._handler.background.in_time(look, LOOK_S) and may and may[0]):
             return "refused", say("threads_not_yours", reader.language)
-        if not self._handler.verdict_on(reader.user, thread, Action.PIN):
+        if not self._handler.gate.verdict_on(reader.user, thread, Action.PIN):
             self._store.audit(reader.user, Action.PIN.value, thread.id, "refused", details={"by": "home"})
             return "refused", say("threads_not_yours", reader.language)
         return ("done" if self._store.pin_for(button.thread, reader.user) else "late"), ""
@@ -140,7 +140,7 @@ class ThreadList:
 
     def _may_see(self, reader: Reader) -> Callable[[str], bool]:
         together = self._slack.shared_channels(reader.user) or ()
-        return self._handler.sight.of(reader.team, reader.user, (*together, reader.direct))
+        return self._handler.gate.sight.of(reader.team, reader.user, (*together, reader.direct))
 
     def _look(self, reader: Reader, wanted: ThreadFilter, words: str, page: int) -> _Seen:
         """A page of the threads that the person may see."""
@@ -177,7 +177,7 @@ class ThreadList:
                 if may_see(each.thread_id):
                     seen.append(each)
 
-        in_time = self._handler.in_time(look, LOOK_S)
+        in_time = self._handler.background.in_time(look, LOOK_S)
         is_late = not in_time or time.monotonic() > ends
         threads = seen[:most]
         return _Seen(threads, False, len(threads) < most and (is_late or len(candidates) == LOOKED_AT))

@@ -262,7 +262,7 @@ def running_stack(home: Path, redis_url: str, model: Model | None = None, **env:
         worker.start()
         parts.callback(worker.join, PATIENCE_S)
         parts.callback(stop.set)
-        parts.enter_context(patch("bot.message_handler.NAME_WAIT_S", PATIENCE_S))
+        parts.enter_context(patch("bot.background.LOOKUP_WAIT_S", PATIENCE_S))
         parts.enter_context(running_bot(settings))
         yield stack
     if stack.problems:

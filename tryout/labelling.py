@@ -14,10 +14,8 @@ from redis import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.desks import Desk, Desks
-from bot.finding import Sight
 from bot.message_handler import MessageHandler
 from bot.pressed import now, pressed
-from core.authorization import Authorizer
 from core.commands import CONTEXT
 from core.errors import ThreadbookError
 from core.installations.workspaces import opened_workspaces
@@ -95,9 +93,7 @@ class Labelling:
 
     def _threads(self, team: str, user: str, *, only: str = "") -> list[str]:
         """The threads that the person may see; of `only` one, whether they may."""
-        handler = self._desks.of(team).handler
-        access = Authorizer(handler.settings, self._store, handler.slack)
-        may_see = Sight(handler.settings, self._store, handler.slack, access).of(team, user)
+        may_see = self._desks.of(team).handler.gate.sight.of(team, user)
         found = self._store.find_threads(team=team, channel=ThreadKey.parse(only).channel if only else "")
         wanted = [each for each in found if each.turns and only in ("", each.thread_id)][:MOST_THREADS]
         return [each.thread_id for each in wanted if may_see(each.thread_id)]
@@ -156,7 +152,7 @@ class Labelling:
             return "Nothing was kept: this answer does not stand in Slack, so nobody would see that it was corrected."
         change = ContextChange(do="edit", message=row.ts, text=text)
         message = pressed(key, user, now(), text=change.encode(), kind=CONTEXT)
-        if not desk.handler.may(message):
+        if not desk.handler.gate.may(message):
             return "Nothing was kept: `context` of [access] does not let you correct answers here."
         desk.handler.take_decision(message)
         return ""

@@ -19,7 +19,7 @@ from patience import PATIENCE_S, eventually
 from rq import Queue
 from sqlalchemy.exc import OperationalError
 
-import bot.message_handler
+import bot.background
 import bot.service
 from bot import running_bot
 from bot.retry_buffer import RetryBuffer
@@ -134,7 +134,7 @@ def workspace(
     monkeypatch.setattr(bot.service, "connect_redis", lambda url, timeout_s: redis)
     monkeypatch.setattr(bot.service, "ThreadPoolExecutor", Pool)
     monkeypatch.setattr(Pool, "pending", set(), raising=False)
-    monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(bot.background, "LOOKUP_WAIT_S", PATIENCE_S)
     with running_bot(settings):
         space = Workspace(address, settings, redis)
         yield space
@@ -522,7 +522,7 @@ def test_slow_names_do_not_delay_the_ack(
     workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = threading.Event()
-    monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", 0.1)
+    monkeypatch.setattr(bot.background, "LOOKUP_WAIT_S", 0.1)
     monkeypatch.setattr(SlackWriter, "user_name", lambda self, user: str(slow.wait()))
     workspace.say("@Threadbook ask @ben, @maya, @chenchen and @ana")
     try:

@@ -11,7 +11,7 @@ from typing import Any
 import fakeredis
 import pytest
 
-import bot.message_handler
+import bot.background
 from bot.intake import EventContext, to_message
 from bot.message_handler import MessageHandler
 from core.errors import SlackUnreachable
@@ -144,7 +144,7 @@ def test_a_look_up_that_nobody_waits_for_any_more_is_not_begun(new_bot: Callable
     with ThreadPoolExecutor(1) as lookups:
         lookups.submit(told.wait)
         try:
-            assert not new_bot(lookups=lookups).handler.in_time(begun.set, 0.0)
+            assert not new_bot(lookups=lookups).handler.background.in_time(begun.set, 0.0)
         finally:
             told.set()
     assert not begun.is_set()
@@ -160,7 +160,7 @@ def test_a_refused_command_says_nothing_else(threadbook: Bot) -> None:
 def test_what_slack_does_not_tell_in_time_is_left_to_the_worker(
     new_bot: Callable[..., Bot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", 0.0)
+    monkeypatch.setattr(bot.background, "LOOKUP_WAIT_S", 0.0)
     told = Event()
     with ThreadPoolExecutor(1) as lookups:
         lookups.submit(told.wait)  # the look-ups wait behind this

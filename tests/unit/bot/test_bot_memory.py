@@ -25,6 +25,7 @@ class Taking:
 
     def __init__(self, *, may: bool = True) -> None:
         self.taken: list[IncomingMessage] = []
+        self.gate = self.background = self
         self._may = may
 
     def take_decision(self, message: IncomingMessage) -> None:
