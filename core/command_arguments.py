@@ -11,6 +11,7 @@ from core.command_words import (
     COLONS,
     COMMA,
     MARKS,
+    Said,
     has_colon,
     has_colon_or_quotes,
     is_only_marks,
@@ -31,19 +32,21 @@ _ONE_BLOCK = 3
 _ASKS = re.compile(r"\?(?=\s|\Z)|？")
 
 
-def read_argument(takes: Takes, words: Collection[str], text: str, *, mention: bool) -> str | None:
-    """What a message gives to the command with these words; None when it does not give this command.
+def read_argument(takes: Takes, words: tuple[str, ...], said: Said, *, mention: bool) -> str | None:
+    """What a message gives to the command with these words, the longest first; None when it does not give this command.
 
     Words without a colon count only in a message that `mention`s the bot: people also write "note that…" to each other.
     """
     if takes == "":
         return None
     if takes == "code":
-        return _code(words, text)
+        return _code(words, said.text)
     if takes == "schedule":
-        return text.strip() if read_schedule(text) is not None else None
-    for word in sorted(words, key=len, reverse=True):
-        rest = rest_behind(word, text)
+        return said.text.strip() if read_schedule(said.text) is not None else None
+    if not said.opening.startswith(words):
+        return None
+    for word in words:
+        rest = rest_behind(word, said)
         if rest is not None and _MAY_FOLLOW[takes](word, rest, mention):
             return rest.lstrip(COLONS + COMMA + " \t\r\n").rstrip()
     return None

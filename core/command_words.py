@@ -6,13 +6,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 MARKS: Final = " \t\r\n.!?,。！？，、¡¿~…*_`'\"“”„«»「」『』"
 """What may stand around a command: the marks of sentences, Slack's bold and code, and the quotes of the help."""
 COLONS: Final = ":：、"
 COMMA: Final = "，"
 """Chinese sets it where others set a blank."""
+OPENING_CHARS: Final = 80
+"""More than the longest word of a command has."""
 _MAX_CHARS = 40
 _MAX_WITH_EMOJI = 200
 _EMOJI = r"(?::[a-z0-9_+'-]+:|[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U0001f000-\U0001faff]|\s)+"
@@ -26,8 +28,22 @@ _SPACED = re.compile(r"[a-zà-öø-ÿßœ]")
 """How a word begins in the languages that set spaces between words."""
 
 
-def plain(text: str) -> str:
+class Said(NamedTuple):
+    """A message, as it is compared with the words of commands: once for all commands."""
+
+    text: str
+    words: str
     """The words of a short text, each once where it is said again at once: “Stop! Stop!”; "" for a longer one."""
+    opening: str
+    """How it begins, without case."""
+
+
+def said_in(text: str) -> Said:
+    """A message as `Said`."""
+    return Said(text, _plain(text), text.lstrip(_OPENING)[:OPENING_CHARS].translate(_APOSTROPHES).casefold())
+
+
+def _plain(text: str) -> str:
     if len(text) > _MAX_WITH_EMOJI or len(said := without_marks(text)) > _MAX_CHARS:
         return ""
     words = (word.strip(MARKS) for word in said.replace(",", " ").split())
@@ -40,17 +56,18 @@ def without_marks(text: str) -> str:
     return _AROUND.sub("", said).strip(MARKS) if len(said) <= _MAX_WITH_EMOJI else said
 
 
-def rest_behind(word: str, text: str) -> str | None:
-    """What follows a word with which a text begins; None when it begins with something else."""
-    said = text.lstrip(_OPENING)
-    begin, rest = said[: len(word)], said[len(word) :]
+def rest_behind(word: str, said: Said) -> str | None:
+    """What follows a word with which a message begins; None when it begins with something else."""
+    if not said.opening.startswith(word):
+        return None
+    begun = said.text.lstrip(_OPENING)
+    begin, rest = begun[: len(word)], begun[len(word) :]
     return rest if begin.translate(_APOSTROPHES).casefold() == word else None
 
 
-def begins_with(text: str, words: Iterable[str]) -> bool:
-    """Whether a text begins with one of these words, and more follows."""
-    begin = text.lstrip(_OPENING).translate(_APOSTROPHES).casefold()
-    return any(begin.startswith((f"{word}:", f"{word} ")) for word in words)
+def begins_with(said: Said, words: Iterable[str]) -> bool:
+    """Whether a message begins with one of these words, and more follows."""
+    return any(said.opening.startswith((f"{word}:", f"{word} ")) for word in words)
 
 
 def stands_in(text: str, within: str) -> bool:

@@ -7,7 +7,7 @@ command's name as its `kind`, and `workers/turn/commands/` carries it out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Literal
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from core.actions import Action
 from core.command_arguments import Takes, read_argument
-from core.command_words import begins_with, plain
+from core.command_words import Said, begins_with, said_in
 from core.language_detection import detect
 from core.values import Language
 from core.yaml_text import read_yaml
@@ -51,28 +51,31 @@ class Command(BaseModel):
         """Whether only a form gives it: there is no message of a person in the thread that says it."""
         return not self.words
 
-    def argument_in(self, text: str, *, mention: bool = True) -> str | None:
-        """What this command takes from a text, with or without a `mention` of the bot; None if the text does not give
-        this command."""
-        words = {word for words in self.words.values() for word in words}
-        return read_argument(self.takes, words, text, mention=mention)
+    @cached_property
+    def longest_first(self) -> tuple[str, ...]:
+        """Its words in all languages."""
+        return tuple(sorted({word for words in self.words.values() for word in words}, key=len, reverse=True))
 
-    def is_in(self, text: str, *, mention: bool) -> bool:
+    def argument_in(self, said: Said, *, mention: bool = True) -> str | None:
+        """What this command takes from a message, with or without a `mention` of the bot; None if the message does not
+        give this command."""
+        return read_argument(self.takes, self.longest_first, said, mention=mention)
+
+    def is_in(self, said: Said, *, mention: bool) -> bool:
         """Whether a message says this command: its word alone, or with what it takes."""
         if not self.takes:
-            return self.is_said_in(text)
-        return self.argument_in(text, mention=mention) is not None and not self._is_ordinary(text)
+            return said.words in self.longest_first
+        return self.argument_in(said, mention=mention) is not None and not self._is_ordinary(said)
 
-    def _is_ordinary(self, text: str) -> bool:
+    def _is_ordinary(self, said: Said) -> bool:
         """Whether its English word is one of a question in another language: “Note moyenne par élève”."""
-        if not self.ordinary_in or self.argument_in(text, mention=False) is not None:
+        if not self.ordinary_in or self.argument_in(said, mention=False) is not None:
             return False
-        return languages_begun(text) == {"en"} and detect(text) in self.ordinary_in
+        return _languages_begun(said) == {"en"} and detect(said.text) in self.ordinary_in
 
     def is_said_in(self, text: str) -> bool:
         """Whether a text says this command and nothing else, in any language, in any case, with any marks around it."""
-        said = plain(text)
-        return any(said in words for words in self.words.values())
+        return said_in(text).words in self.longest_first
 
 
 CONFIRM, DECLINE = "confirm", "decline"
@@ -102,35 +105,14 @@ def command_in(text: str, *, mention: bool = True) -> Command | None:
 
     `mention`: whether the message mentions the bot.
     """
+    said = said_in(text)
     words = (each for each in commands().values() if each.name not in ANSWERS)
-    return next((each for each in words if each.is_in(text, mention=mention)), None)
-
-
-def languages_saying(text: str) -> set[Language]:
-    """The languages that have a word for a command which this text says, alone or with what it takes."""
-    said = plain(text)
-    return {
-        language
-        for command in commands().values()
-        for language, words in command.words.items()
-        if said in words or (command.is_in(text, mention=True) and begins_with(text, words))
-    }
-
-
-def languages_begun(text: str) -> set[Language]:
-    """The languages that have a word for a command with which this text begins, also where it is none: “lade die
-    Daten”."""
-    return {
-        language
-        for command in commands().values()
-        for language, words in command.words.items()
-        if command.takes and begins_with(text, words)
-    }
+    return next((each for each in words if each.is_in(said, mention=mention)), None)
 
 
 def argument_of(kind: str, text: str) -> str:
     """What the command of this kind takes, from the text of its message; "" when there is nothing."""
-    return (commands()[kind].argument_in(text) or "") if kind in commands() else ""
+    return (commands()[kind].argument_in(said_in(text)) or "") if kind in commands() else ""
 
 
 def is_command(kind: str) -> bool:
@@ -144,9 +126,37 @@ def language_of(text: str, otherwise: Language) -> Language:
     A word of several languages, or an English one, tells nothing: people say “undo” in any language. Where a message
     only begins like a command, its other words decide: “charge per customer by month” is English.
     """
-    return _told_by(languages_saying(text)) or detect(text, _told_by(languages_begun(text)) or otherwise)
+    said = said_in(text)
+    return _told_by(_languages_saying(said)) or detect(text, _told_by(_languages_begun(said)) or otherwise)
 
 
 def _told_by(own: set[Language]) -> Language | None:
     """The language that has the word of a command, if it is the only one and tells something."""
     return next(iter(own)) if len(own) == 1 and not own & {"en", "zh"} else None
+
+
+def _languages_saying(said: Said) -> set[Language]:
+    """The languages that have a word for a command which this message says, alone or with what it takes."""
+    given = {name for name in _begun(said) if commands()[name].is_in(said, mention=True)}
+    return {
+        language
+        for command in commands().values()
+        for language, words in command.words.items()
+        if said.words in words or (command.name in given and begins_with(said, words))
+    }
+
+
+def _languages_begun(said: Said) -> set[Language]:
+    """The languages that have a word for a command with which this message begins, also where it is none: “lade die
+    Daten”."""
+    return {
+        language
+        for name in _begun(said)
+        for language, words in commands()[name].words.items()
+        if begins_with(said, words)
+    }
+
+
+def _begun(said: Said) -> list[str]:
+    """The commands that take something and with a word of which this message begins."""
+    return [each.name for each in commands().values() if each.takes and said.opening.startswith(each.longest_first)]

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from core.command_words import OPENING_CHARS
 from core.commands import ANSWERS, argument_of, command_in, commands, language_of
 from core.phrases import phrases, say
 from core.values import Language
@@ -69,6 +70,10 @@ def test_a_command_is_recognised_in_any_case_and_with_any_marks(text: str, name:
 def test_a_command_takes_the_words_behind_its_colon_in_every_language(text: str, name: str, taken: str) -> None:
     assert command_in(text, mention=False) == commands()[name]
     assert argument_of(name, text) == taken
+
+
+def test_so_much_of_a_message_is_compared_that_every_word_fits() -> None:
+    assert all(len(word) * 2 <= OPENING_CHARS for each in commands().values() for word in each.longest_first)
 
 
 @pytest.mark.parametrize(
