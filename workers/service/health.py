@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Gauge
 from redis import Redis, RedisError
@@ -21,7 +22,7 @@ from core.slack.client import ours, web_client
 from core.store.history import History
 from core.turn_metrics import CountedUntil, TurnMetrics
 from executor.client import HostUnavailable, SessionClient
-from workers.service.process_registry import live_processes, sweep_file
+from workers.service.process_health import ProcessHealth
 from workers.service.session_metrics import SessionMetrics
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
@@ -32,7 +33,6 @@ ANSWER_S = 3.0
 """How long Redis, the session host, the broker and the process of tools may take to answer."""
 SLACK_ANSWER_S = 5
 SLACK_EVERY_S = 30.0
-SWEEP_LATE_S = 30.0
 
 
 def run(settings: Settings) -> None:
@@ -48,6 +48,7 @@ def run(settings: Settings) -> None:
 
 def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Check]:
     """What a worker service needs, as one check per part."""
+    processes = ProcessHealth(settings)
 
     def redis_answers() -> str:
         redis.ping()
@@ -62,26 +63,9 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
             host = SessionClient(settings.session_socket, answer_s=ANSWER_S).ping()
         except HostUnavailable as error:
             raise Missing(f"the session host does not answer: {error}") from error
+        processes.lives_on("session host")
         without = f" without {', '.join(host.sandbox.missing)}" if host.sandbox.missing else ""
         return f"sandbox {host.sandbox.level}{without}, system calls: {host.sandbox.syscalls}, {host.sessions} sessions"
-
-    def workers_live() -> str:
-        live = [lives for name, lives in live_processes(settings).items() if name.startswith("worker-")]
-        alive = f"{sum(live)} of {settings.workers.count} alive"
-        if not any(live):
-            raise Missing(alive)
-        return alive
-
-    def janitor_sweeps() -> str:
-        if not live_processes(settings).get("janitor"):
-            raise Missing("its process is gone")
-        try:
-            ago = time.time() - sweep_file(settings).stat().st_mtime
-        except FileNotFoundError:
-            raise Missing("it has not swept yet") from None
-        if ago > SWEEP_LATE_S:
-            raise Missing(f"its last sweep was {ago:.0f} s ago")
-        return "sweeps"
 
     def broker_answers() -> str:
         try:
@@ -89,6 +73,7 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
             kinds, memory = client.kinds(ANSWER_S), client.memory(ANSWER_S)
         except SourceAway as error:
             raise Missing(str(error)) from error
+        processes.lives_on("broker")
         full = f", results refused for memory: {memory['refused']}" if memory["refused"] else ""
         used = f"memory: {memory['used_mb']:,} of {memory['limit_mb']:,} MB"
         return f"answers, data sources: {len(kinds)}, {used}{full}"
@@ -98,6 +83,7 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
             ToolsClient(settings.tools_socket, back_s=ANSWER_S).ping(ANSWER_S)
         except ToolAway as error:
             raise Missing(str(error)) from error
+        processes.lives_on("tools")
         return f"answers, MCP servers: {len(settings.mcp)}"
 
     found: dict[str, Check] = {
@@ -105,9 +91,12 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
         "store": store_answers,
         "slack": _at_most_every(_slack_answers(settings), SLACK_EVERY_S),
         "session_host": session_host_answers,
-        "workers": workers_live,
-        "janitor": janitor_sweeps,
+        "workers": processes.workers,
+        "janitor": processes.janitor,
+        "schedules": partial(processes.runs, "schedules"),
     }
+    found |= {"clean_room": partial(processes.runs, "clean room")} if settings.report.clean_room == "after" else {}
+    found |= {"vectors": partial(processes.runs, "vectors")} if settings.memory.embedding_model else {}
     found |= {"broker": broker_answers} if settings.sources else {}
     return found | ({"tools": tools_answer} if settings.mcp else {})
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,9 @@ SUPERVISOR = "supervisor"
 """The name of the process that writes the registry."""
 _REGISTRY = TypeAdapter(dict[str, tuple[int, int]])
 """Each process by name: its pid, and the moment of its start."""
+KEEPS_DYING = 2
+"""A process that was started again so often within `WATCHED_S` is not up, although it may live at the moment."""
+WATCHED_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,29 @@ def write_registry(settings: Settings, pids: Mapping[str, int]) -> None:
 def live_processes(settings: Settings) -> dict[str, bool]:
     """Whether each process lives, by name; empty when no supervisor wrote the registry."""
     return {name: entry.lives() for name, entry in _entries(settings).items()}
+
+
+class Restarts:
+    """Counts how often each process was started again lately, as far as was seen. Safe to use from several threads."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, _Entry] = {}
+        self._again: dict[str, list[float]] = {}
+        """When each process was seen to be another one than before."""
+
+    def look(self) -> dict[str, int]:
+        """How often each process of the registry was started again within `WATCHED_S`, by name."""
+        with self._lock:
+            now = self._clock()
+            for name, entry in _entries(self._settings).items():
+                if self._last.setdefault(name, entry) != entry:
+                    self._last[name] = entry
+                    self._again.setdefault(name, []).append(now)
+            self._again = {name: [at for at in times if now - at < WATCHED_S] for name, times in self._again.items()}
+            return {name: len(self._again.get(name, ())) for name in self._last}
 
 
 def end_stopped_processes(settings: Settings) -> None:

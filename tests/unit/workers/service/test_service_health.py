@@ -1,7 +1,9 @@
-"""The health page of a worker service names the process that calls tools, where there are MCP servers."""
+"""The health page of a worker service: each process of it is a part, which is down when it is gone or keeps dying."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +13,65 @@ from tools_world import served, table
 from turn_world import NewWorld
 
 from core.health import Missing
+from core.settings import Settings, load_settings
 from executor.values import Sandbox
-from workers.service import health
+from workers.service import health, process_registry
+from workers.service.supervisor import forked_targets
 
 NOBODY: Any = None
+Starts = Callable[[Settings, str], Callable[[], None]]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Those of a service that forks everything it can."""
+    (tmp_path / "threadbook.toml").write_text('[memory]\nembedding_model = "a-model"\n')
+    (tmp_path / ".threadbook").mkdir()
+    return load_settings({"THREADBOOK_WORKER_HEALTH_PORT": "9102"}, tmp_path)
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
+    """Gives for a process of a registry what starts it once more: under another pid."""
+
+    def of(settings: Settings, name: str) -> Callable[[], None]:
+        born = iter(range(1, 1_000))
+
+        def start() -> None:
+            began = next(born)
+            monkeypatch.setattr(process_registry, "started_at", lambda _: began)
+            process_registry.write_registry(settings, {name: os.getpid()})
+
+        start()
+        return start
+
+    return of
+
+
+def test_every_process_that_a_service_forks_is_a_part(settings: Settings) -> None:
+    forked = {name.replace(" ", "_") for name in forked_targets(settings) if not name.startswith("worker-")}
+    assert forked - {"health"} <= set(health.checks(settings, NOBODY, NOBODY))
+
+
+@pytest.mark.parametrize("name", ["schedules", "clean room", "vectors"])
+def test_a_process_that_is_gone_is_missing(settings: Settings, starts: Starts, name: str) -> None:
+    check = health.checks(settings, NOBODY, NOBODY)[name.replace(" ", "_")]
+    with pytest.raises(Missing, match="its process is gone"):
+        check()
+    starts(settings, name)
+    assert check() == "runs"
+
+
+@pytest.mark.parametrize("name", ["schedules", "clean room", "vectors", "worker-1"])
+def test_a_process_that_keeps_dying_is_missing_while_it_lives(settings: Settings, starts: Starts, name: str) -> None:
+    part = "workers" if name == "worker-1" else name.replace(" ", "_")
+    check, start = health.checks(settings, NOBODY, NOBODY)[part], starts(settings, name)
+    check()
+    start()
+    check()  # once may happen
+    start()
+    with pytest.raises(Missing, match=r"its process ended 2 times within 60 s|1 of them keeps dying"):
+        check()
 
 
 def test_the_process_of_tools_is_named_only_where_there_are_servers(new_world: NewWorld, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from core.settings import Settings, load_settings
 from executor.processes import is_stopped
 from workers.service.process_registry import (
     SUPERVISOR,
+    WATCHED_S,
+    Restarts,
     end_stopped_processes,
     live_processes,
     registry_file,
@@ -72,6 +74,17 @@ def test_a_process_that_was_given_the_number_of_a_dead_one_is_another_one(settin
     (entry,) = json.loads(registry_file(settings).read_text()).values()
     registry_file(settings).write_text(json.dumps({"worker-1": [worker.pid, entry[1] - 1]}))
     assert live_processes(settings) == {"worker-1": False}
+
+
+def test_restarts_are_forgotten_after_a_while(settings: Settings, started: Started) -> None:
+    now = [0.0]
+    restarts = Restarts(settings, clock=lambda: now[0])
+    for times in range(3):
+        write_registry(settings, {"janitor": started().pid})
+        assert restarts.look() == {"janitor": times}
+        now[0] += WATCHED_S / 3
+    now[0] += WATCHED_S
+    assert restarts.look() == {"janitor": 0}
 
 
 def test_what_a_dead_service_left_stopped_is_killed_and_the_rest_ends_by_itself(
