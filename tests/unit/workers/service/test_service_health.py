@@ -9,9 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 from tools_world import served, table
 from turn_world import NewWorld
 
+from core.errors import SlackFailed
 from core.health import Missing
 from core.settings import Settings, load_settings
 from executor.values import Sandbox
@@ -113,3 +116,30 @@ def test_the_layers_that_a_sandbox_lacks_are_named(
 
     monkeypatch.setattr(health, "SessionClient", Client)
     assert health.checks(new_world().settings, NOBODY, NOBODY)["session_host"]() == f"{shown}, 2 sessions"
+
+
+MANY = {
+    "SLACK_CLIENT_ID": "1.2",
+    "SLACK_CLIENT_SECRET": "a-secret",
+    "SLACK_SIGNING_SECRET": "a-secret",
+    "THREADBOOK_TOKEN_KEYS": "a-key",
+}
+
+
+@pytest.mark.parametrize(
+    ("env", "refusal", "is_up"),
+    [(MANY, "not_authed", True), (MANY, "invalid_arguments", False), ({}, "not_authed", False)],
+)
+def test_with_many_workspaces_slack_answers_without_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str], refusal: str, is_up: bool
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise SlackApiError(refusal, {"ok": False, "error": refusal})
+
+    monkeypatch.setattr(WebClient, "api_call", refuse)
+    check = health.checks(load_settings(env, tmp_path), NOBODY, NOBODY)["slack"]
+    if is_up:
+        assert check() == "answers"
+    else:
+        with pytest.raises(SlackFailed, match=refusal):
+            check()
