@@ -8,6 +8,7 @@ names the nearest known one. This module is the only one that reads `os.environ`
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import re
 import socket
@@ -432,10 +433,9 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     Raises SettingsError with one line per fault; values of secrets are never in it.
     """
     folder = Path.cwd() if cwd is None else cwd
-    given = {key: value for key, value in dotenv_values(folder / ".env").items() if value}
-    ours = ("THREADBOOK_", "SLACK_", "OPENAI_")  # .env is ours alone; in the environment only the first prefix is
+    given = _env_file(folder)
     known = environment_names()
-    named = [key for key in given if key.startswith(ours) and key not in RENAMED and key not in ALIASES]
+    named = [key for key in given if key.startswith(_OURS) and key not in RENAMED and key not in ALIASES]
     _refuse_unknown(".env", named, known, MOVED[ENVIRONMENT])
     given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
     named = [key for key in given if key.startswith("THREADBOOK_") and key not in RENAMED]
@@ -478,7 +478,7 @@ def source_url(
         place = f"the file {source.url_file}"
     else:
         variable = source.url_env or ""
-        value = (os.environ if env is None else env).get(variable) or dotenv_values(folder / ".env").get(variable) or ""
+        value = (os.environ if env is None else env).get(variable) or _env_file(folder).get(variable) or ""
         place = f"the environment variable {variable}"
     if not value:
         raise SettingsError(f"sources.{name}: {place} is empty; it must hold the URL of the source.")
@@ -501,7 +501,7 @@ def embedding_key(
 
 def _key_in(variable: str, env: Mapping[str, str] | None, cwd: Path | None) -> SecretStr | None:
     folder = Path.cwd() if cwd is None else cwd
-    value = (os.environ if env is None else env).get(variable) or dotenv_values(folder / ".env").get(variable)
+    value = (os.environ if env is None else env).get(variable) or _env_file(folder).get(variable)
     return SecretStr(value) if value else None
 
 
@@ -513,7 +513,7 @@ def mcp_secrets(
     Raises SettingsError when something is empty.
     """
     folder = Path.cwd() if cwd is None else cwd
-    given = dotenv_values(folder / ".env")
+    given = _env_file(folder)
     found = {}
     for variable in settings.mcp[name].secrets:
         value = (os.environ if env is None else env).get(variable) or given.get(variable) or ""
@@ -527,6 +527,34 @@ def dictionary_folder(settings: Settings, name: str) -> Path | None:
     """The folder of a source's data dictionary, or None when the team names none."""
     folder = settings.sources[name].dictionary
     return None if folder is None else settings.config.parent / folder
+
+
+def _env_file(folder: Path) -> dict[str, str]:
+    """The values of `.env` without empty ones. Raises SettingsError when it, or a line of ours, cannot be read."""
+    path = folder / ".env"
+    if not path.exists() or path.is_dir():
+        return {}
+    text = _text_of(path, ".env")
+    values = dotenv_values(stream=io.StringIO(text))
+    for number, line in enumerate(text.splitlines(), 1):
+        name = found[1] if (found := _ENV_NAME.match(line)) else ""
+        if (name.startswith(_OURS) or name in environment_names()) and values.get(name) is None:
+            raise SettingsError(
+                f".env, line {number}: write {name}=VALUE, with a quote on both sides of VALUE or on none."
+            )
+    return {name: value for name, value in values.items() if value}
+
+
+def _text_of(path: Path, name: str) -> str:
+    """What a file of settings holds; the mark that Windows puts before UTF-8 is no part of it. Raises SettingsError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{name} is not UTF-8 ({error.reason}, byte {error.start}). Save it as UTF-8.") from None
+    except OSError as error:
+        raise SettingsError(
+            f"{name} cannot be read: {error.strerror}. Whoever runs the command must be allowed to."
+        ) from None
 
 
 def _with_new_names(given: Mapping[str, str]) -> dict[str, str]:
@@ -629,6 +657,9 @@ ALIASES: Mapping[str, str] = {"OPENAI_API_URL": "OPENAI_BASE_URL", "OPENAI_API_M
 RENAMED: Mapping[str, str] = {"THREADBOOK_HOST_ID": "THREADBOOK_NODE_ID"}
 """Old names of environment variables, each accepted for one version."""
 
+_OURS = ("THREADBOOK_", "SLACK_", "OPENAI_")
+"""`.env` is ours alone. In the environment only names with the first of these are."""
+_ENV_NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)")
 _BARE_KEY = re.compile(r"[\w-]+", re.ASCII)
 
 
@@ -636,8 +667,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        document = tomllib.loads(_text_of(path, path.name))
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path.name} is not valid TOML: {error}") from None
     known = tables()
     _refuse_unknown(path.name, document, [*known, *NAMED_TABLES])

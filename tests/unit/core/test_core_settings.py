@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tomllib
@@ -76,6 +77,48 @@ def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_known_one(tmp_p
 def test_an_unknown_variable_of_ours_in_dotenv_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("THREADBOOK_FILE=a\n")
     with pytest.raises(SettingsError, match="THREADBOOK_FILES"):
+        load_settings({}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line", ["SLACK_BOT_TOKEN='xoxb-1", "SLACK_BOT_TOKEN: xoxb-1", "SLACK_BOT_TOKEN xoxb-1", "export REDIS_URL"]
+)
+def test_a_line_of_dotenv_that_sets_nothing_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"# ours\n{line}\nTHREADBOOK_HOME=here\n")
+    with pytest.raises(SettingsError, match=r"\.env, line 2: write (SLACK_BOT_TOKEN|REDIS_URL)=VALUE") as refused:
+        load_settings({}, tmp_path)
+    assert "xoxb-1" not in str(refused.value)
+
+
+def test_lines_of_dotenv_that_others_cannot_write_are_none_of_our_business(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A DIARY\nSLACK_BOT_TOKEN=xoxb-1\n")
+    assert load_settings({}, tmp_path).slack_bot_token
+
+
+@pytest.mark.parametrize("name", [".env", "threadbook.toml"])
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_of_settings_that_is_not_utf_8_is_refused_by_name(tmp_path: Path, name: str, encoding: str) -> None:
+    (tmp_path / name).write_bytes("# für alle\n".encode(encoding))
+    with pytest.raises(SettingsError, match=rf"{re.escape(name)} is not UTF-8 .* Save it as UTF-8"):
+        load_settings({}, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "text"), [(".env", "OPENAI_MODEL=m\n"), ("threadbook.toml", "[sandbox]\n")])
+def test_the_mark_that_windows_puts_before_utf_8_is_no_part_of_a_setting(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_bytes(text.encode("utf-8-sig"))
+    assert load_settings({}, tmp_path).openai_model == ("m" if name == ".env" else "gpt-4.1")
+
+
+@pytest.mark.parametrize("name", [".env", "threadbook.toml"])
+def test_a_file_of_settings_that_this_user_may_not_read_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / name).write_text("")
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(SettingsError, match=rf"{re.escape(name)} cannot be read: Permission denied"):
         load_settings({}, tmp_path)
 
 
