@@ -238,7 +238,12 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis_address(cls, value: str) -> str:
-        scheme = urlsplit(value).scheme
+        try:
+            found = urlsplit(value)
+            misplaced = found.port is None and "@" in found.path + found.query + found.fragment
+        except ValueError:  # the port is no number, or a bracket is open
+            misplaced = True
+        scheme = value.partition(":")[0]
         if "sentinel" in scheme or "cluster" in scheme:
             raise ValueError(
                 "Redis Sentinel and Redis Cluster are not supported: give the address of one server, "
@@ -246,6 +251,11 @@ class Settings(BaseSettings):
             )
         if scheme not in ("redis", "rediss", "unix"):
             raise ValueError("must begin with redis://, rediss:// (TLS) or unix://")
+        if misplaced and scheme != "unix":
+            raise ValueError(
+                f"cannot be read as {scheme}://USER:PASSWORD@HOST:PORT/0; in a name or a password write @ as %40, / as "
+                "%2F, : as %3A, # as %23 and ? as %3F"
+            )
         return value
 
     @field_validator("database_url")

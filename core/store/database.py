@@ -12,10 +12,17 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import DisconnectionError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DisconnectionError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from core.errors import OursToFix, outline
+from core.errors import OursToFix, SettingsError, outline
 from core.private import mend_mode
 from core.store import schema
 from core.store.full_text import FULL_TEXT_TABLES
@@ -251,16 +258,30 @@ def _postgres(url: URL, *, patient: bool) -> Engine:
 
 
 def _engine(given: str, *, patient: bool) -> Engine:
-    url = make_url(given)
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):  # its message may show the password
+        raise SettingsError(
+            "DATABASE_URL: cannot be read as postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE or "
+            "sqlite:////PATH; in a name or a password write @ as %40 and : as %3A."
+        ) from None
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("postgresql+psycopg", "sqlite", "sqlite+pysqlite"):
+        raise SettingsError(
+            f"DATABASE_URL: {url.drivername} is not supported; write postgresql+psycopg:// or sqlite://."
+        )
     if url.get_backend_name() == "postgresql":
         return _postgres(url, patient=patient)
-    if url.get_backend_name() != "sqlite":
-        raise ValueError(f"DATABASE_URL: {url.get_backend_name()} is not supported; use sqlite or postgresql")
     if url.database and url.database != ":memory:":
         path = Path(url.database)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError(
+                f"the folder {path.parent} for the database cannot be made: {error.strerror}. Set THREADBOOK_HOME, or "
+                "DATABASE_URL, to a place where this user may write."
+            ) from error
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             mend_mode(path.with_name(name))  # of an older version; never open it here: that undoes SQLite's locks
     in_memory = not url.database or url.database == ":memory:"

@@ -22,6 +22,7 @@ from patience import PATIENCE_S
 from sqlalchemy import Engine, create_engine, event, inspect, text
 from turn_kit import ASKED, CELL, FINISHED, write_turn
 
+from core.errors import SettingsError
 from core.store import Store, StoreUnreachable
 from core.store.database import Database
 from core.store.full_text import is_full_text
@@ -203,7 +204,7 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
 
 
 def test_another_database_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="mysql is not supported"):
+    with pytest.raises(SettingsError, match=r"mysql\+pymysql is not supported"):
         Store("mysql+pymysql://root@127.0.0.1/x")
 
 

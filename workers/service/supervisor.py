@@ -146,7 +146,13 @@ class Supervisor:
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._request_stop)
         settings = self._settings
-        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotStart(
+                f"the home folder {settings.home} cannot be made: {error.strerror}. Set THREADBOOK_HOME to a folder "
+                "where this user may write."
+            ) from error
         load_driver(settings.files)
         warm_up(settings)
         with closing(connect_redis(settings.redis_url)) as redis:

@@ -230,6 +230,38 @@ def test_a_server_that_is_not_supported_is_refused_in_a_sentence(
     assert "pw" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "redis://:pw@rd/x@h:6379/0",
+        "redis://:pw#rd@h:6379/0",
+        "rediss://:pw@rd#x@h:6379",
+        "redis://h:port",
+        "redis://[::1/0",
+    ],
+)
+def test_a_password_that_breaks_the_address_of_redis_is_refused_with_the_way_to_write_it(
+    tmp_path: Path, value: str
+) -> None:
+    with pytest.raises(SettingsError, match=r"^REDIS_URL: .*write @ as %40") as caught:
+        load_settings({"REDIS_URL": value}, tmp_path)
+    assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "redis://:p%40w@h:6379/0",
+        "redis://h",
+        "rediss://u:p:w@[::1]:6379/1",
+        "unix:///a@b.sock",
+        "unix://u:pw@/r.sock?db=1",
+    ],
+)
+def test_an_address_of_redis_that_can_be_read_is_taken(tmp_path: Path, value: str) -> None:
+    assert load_settings({"REDIS_URL": value}, tmp_path).redis_url == value
+
+
 def test_a_price_is_per_million_tokens_and_cached_ones_may_cost_less() -> None:
     price = PriceSettings(input=2.0, cached=0.5, output=8.0)
     assert price.micros(prompt_tokens=1_000, cached_tokens=400, completion_tokens=100) == 1_200 + 200 + 800

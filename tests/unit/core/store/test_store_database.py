@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import InternalError, ProgrammingError, SQLAlchemyError
 from turn_kit import ASKED, write_turn
 
-from core.errors import OursToFix
+from core.errors import OursToFix, SettingsError
 from core.store import Store, StoreUnreachable, database
 from core.store.database import Database
 
@@ -33,6 +33,23 @@ def test_a_database_that_is_away_is_named_as_such(kind: str, tmp_path: Path) -> 
     assert isinstance(away.value, OursToFix)
     assert isinstance(away.value, SQLAlchemyError)
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("sqlite", "cannot be read as postgresql"),
+        ("postgresql+psycopg://u:pw@h:port/db", "cannot be read as postgresql"),
+        ("postgresql+asyncpg://u:pw@h/db", r"asyncpg is not supported; write postgresql\+psycopg://"),
+        ("mysql://u:pw@h/db", "mysql is not supported"),
+        ("sqlite:////dev/null/here/threadbook.db", "folder /dev/null/here .* cannot be made: Not a directory"),
+    ],
+)
+def test_an_address_that_no_database_can_have_is_a_wrong_setting_in_one_line(url: str, says: str) -> None:
+    with pytest.raises(SettingsError, match=says) as refused:
+        Store(url)
+    assert "pw" not in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_threads_that_find_no_connection_in_time_count_the_database_as_away(

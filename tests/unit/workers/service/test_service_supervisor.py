@@ -177,6 +177,15 @@ def test_a_service_that_worked_takes_its_files_away(tmp_path: Path, wakes: Wakes
     assert live_processes(settings) == {}
 
 
+def test_a_home_that_cannot_be_made_keeps_a_service_from_starting_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    settings = load_settings({"THREADBOOK_HOME": "/dev/null/home"}, tmp_path)
+    with pytest.raises(CannotStart, match="home folder /dev/null/home cannot be made: Not a directory"):
+        Supervisor(settings).run()
+
+
 def test_a_stop_is_heeded_while_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
     kept = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGINT)}
