@@ -50,9 +50,8 @@ def run_add(settings: Settings, space: str, said: str, workspace: str = "") -> i
     if not is_space(space) or draft is None:
         return _failed("give a space (everyone, projects/NAME or channels/ID) and what is to be kept.")
     documents = memory_of(settings).documents
-    with closing(Store(settings.database_url)) as store:
-        if not permitted(settings, store, Action.REMEMBER, _resource(workspace, space)):
-            return 1
+    if not _may(settings, _resource(workspace, space)):
+        return 1
     kept = f"Kept by {operator(settings).replace('_', ' ')} on {datetime.now(UTC):%Y-%m-%d}"
     note = Note(f"{space}/{draft.file}", Entry(draft.title, draft.text, kept))
     others = [each for each in documents.notes((space,)) if clash(each, note)]
@@ -109,10 +108,15 @@ def _found(settings: Settings, documents: Documents, file: str, title: str, work
     if not is_space(space) or not found:
         _failed(f"{file} has no entry {title!r}. `threadbook memory list` shows them.")
         return None
+    return found[0] if _may(settings, _resource(workspace, file)) else None
+
+
+def _may(settings: Settings, resource: str) -> bool:
+    """Whether the operator may change what is remembered; a team may write it down before its first question."""
     with closing(Store(settings.database_url)) as store:
-        if not permitted(settings, store, Action.REMEMBER, _resource(workspace, file)):
-            return None
-    return found[0]
+        if store.is_new():
+            store.migrate()
+        return permitted(settings, store, Action.REMEMBER, resource)
 
 
 def _resource(workspace: str, what: str) -> str:

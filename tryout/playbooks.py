@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from core.settings import Settings
+from core.store import Store
 from core.store.history import History, PlaybookUse
 from core.team_folder.folder import NotWritten, Page, Unreadable
 from core.values import ThreadKey
+from tryout.operator import why_unreadable
 from tryout.show import counted, printable
 from workers.memory.playbooks.page import Playbook, PlaybookFault, lint, read_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
@@ -77,13 +81,17 @@ def run_check(settings: Settings, files: Sequence[Path]) -> int:
 
 
 def run_report(settings: Settings, days: int, workspace: str = "", *, as_json: bool = False) -> int:
-    """Print what became of each playbook; always 0. Nothing is retired by itself: people move the page away.
+    """Print what became of each playbook; 1 when the Store cannot be read. People move away what nobody needs.
 
     With a `workspace`, only its threads count: two workspaces may have a page of the same name.
     """
     found, _ = _read(settings)
-    with closing(History(settings.database_url)) as history:
-        uses = history.playbook_uses()
+    with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
+        try:
+            uses = history.playbook_uses()
+        except SQLAlchemyError as error:
+            print(why_unreadable(store, error), file=sys.stderr)
+            return 1
     if workspace:
         uses = [use for use in uses if ThreadKey.parse(use.turn.thread_id).team == workspace]
     since = datetime.now(UTC) - timedelta(days=days)

@@ -16,7 +16,7 @@ from core.schedule_times import moment
 from core.settings import Settings
 from core.store import Store
 from core.store.schedules import ScheduleRow
-from tryout.operator import permitted
+from tryout.operator import permitted, why_unreadable
 from tryout.show import printable
 from workers.agent.text import one_line
 
@@ -29,7 +29,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
                 return 1
             found = store.schedules()
         except SQLAlchemyError as error:
-            print(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL.", file=sys.stderr)
+            print(why_unreadable(store, error), file=sys.stderr)
             return 1
     if as_json:
         print(json.dumps([_document(each) for each in found], ensure_ascii=False))

@@ -60,6 +60,20 @@ def test_an_entry_is_added_listed_and_forgotten(settings: Settings, capsys: pyte
     assert "0 entries" in capsys.readouterr().out
 
 
+def test_an_entry_is_kept_before_the_first_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path / "home")}, tmp_path)
+    assert memory.run_add(settings, "everyone", "amounts are net of VAT") == 0
+    assert memory.run_list(settings, "", "") == 0
+    assert "amounts are net of VAT" in capsys.readouterr().out
+
+
+def test_a_report_of_playbooks_before_the_first_question_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert playbooks.run_report(load_settings({"THREADBOOK_HOME": str(tmp_path / "home")}, tmp_path), 90) == 1
+    assert "Nothing is stored yet" in capsys.readouterr().err
+
+
 def test_an_entry_is_renamed_unless_another_one_has_the_title(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,3 +48,16 @@ def test_schedules_are_listed_with_their_next_time_or_why_they_stopped(
     found = json.loads(capsys.readouterr().out)
     assert [(each["id"], each["state"]) for each in found] == [("s1", "active"), ("s2", "stopped")]
     assert found[0]["figures"][0]["value"] == 3900
+
+
+def test_before_the_first_question_nothing_is_stored_and_no_database_is_blamed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert schedules.run(load_settings({"THREADBOOK_HOME": str(tmp_path / "home")}, tmp_path)) == 1
+    assert "Nothing is stored yet" in capsys.readouterr().err
+
+
+def test_a_database_that_is_away_is_told_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "home" / "threadbook.db").mkdir(parents=True)
+    assert schedules.run(load_settings({"THREADBOOK_HOME": str(tmp_path / "home")}, tmp_path)) == 1
+    assert "unable to open database file. Check DATABASE_URL." in capsys.readouterr().err
