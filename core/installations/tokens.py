@@ -135,7 +135,10 @@ def bot_of(installed: Installed, tokens: BotTokens) -> Bot:
 def cipher_of(settings: Settings) -> TokenCipher:
     """What encrypts the tokens. Raises SettingsError when there is no key."""
     if settings.token_keys is None:
-        raise SettingsError("SLACK_CLIENT_ID is set, so THREADBOOK_TOKEN_KEYS must be: tokens are stored encrypted.")
+        raise SettingsError(
+            "THREADBOOK_TOKEN_KEYS must be set: the tokens of many workspaces are stored encrypted "
+            "(docs/many-workspaces.md). With one workspace, SLACK_BOT_TOKEN is all, and SLACK_CLIENT_ID stays unset."
+        )
     return TokenCipher(settings.token_keys.get_secret_value())
 
 

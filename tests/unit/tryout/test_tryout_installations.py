@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
+from core.errors import SettingsError
 from core.installations.cipher import BotTokens, TokenCipher
 from core.settings import Settings, load_settings
 from core.store import Store
@@ -54,6 +55,12 @@ def test_the_list_names_workspaces_and_organisations_and_no_token(
     found = capsys.readouterr().out
     assert [(each["team"], each["enterprise"]) for each in json.loads(found)] == [("T1", ""), ("", "E1")]
     assert TOKEN not in printed + found
+
+
+def test_with_one_workspace_there_is_nothing_to_rotate_and_nothing_untrue_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="THREADBOOK_TOKEN_KEYS must be set") as refused:
+        installations.run_rotate(load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path))
+    assert "SLACK_CLIENT_ID is set" not in str(refused.value)
 
 
 def test_rotating_lets_the_old_key_go(installed: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
