@@ -57,7 +57,10 @@ def run(
             if not permitted(settings, store, Action.PURGE, meant, {"dry_run": int(dry_run)}):
                 return 1
             if thread:
-                thread = next((turn.thread_id for turn in history.find(thread)), thread)
+                named = history.threads_named(thread)
+                if len(named) > 1:
+                    raise SettingsError(_several(named))
+                thread = named[0] if named else thread
             found = store.purgeable(thread_id=thread, user=person, older_than=since)
             counts = {thread_id: store.purge_counts(thread_id) for thread_id in found}
         except SQLAlchemyError as error:
@@ -83,6 +86,13 @@ def run(
             print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
             return 1
     return 0
+
+
+def _several(thread_ids: list[str]) -> str:
+    return (
+        "nothing was deleted: this link means a thread in each of several workspaces. Give the id of the one that you "
+        f"mean: {', '.join(thread_ids)}."
+    )
 
 
 def _days(age: str) -> int:

@@ -154,6 +154,21 @@ class History:
                 query = query.where((t.turns.c.id == name) | (t.turns.c.thread_id == name))
             return [TurnRow(**dict(row._mapping)) for row in db.execute(query)]
 
+    def threads_named(self, name: str) -> list[str]:
+        """The threads that a name means, also without a turn: a thread's id, a turn's id, or a link to a message.
+
+        A link says no workspace: a channel that two workspaces share has one thread in each.
+        """
+        messages, turns, threads = t.messages.c, t.turns.c, t.threads.c
+        if link := link_in(name):
+            channel, ts, root = link
+            found = select(messages.thread_id).where((messages.channel == channel) & (messages.ts == ts))
+            query = found.union(select(threads.id).where((threads.channel == channel) & (threads.root_ts == root)))
+        else:
+            query = select(turns.thread_id).where(turns.id == name).union(select(threads.id).where(threads.id == name))
+        with self._database.reading() as db:
+            return sorted(db.execute(query).scalars())
+
     def steps(self, turn_id: str) -> list[TimedStep]:
         """A turn's steps in order, each with the time it was stored."""
         query = select(t.steps.c.created_at, t.steps.c.body).where(t.steps.c.turn_id == turn_id)

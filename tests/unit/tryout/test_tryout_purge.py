@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
-from turn_kit import ASKED, CELL, FINISHED, write_turn
+from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
@@ -46,6 +46,28 @@ def test_a_dry_run_says_what_would_be_deleted_and_deletes_nothing(
     assert shown["dry_run"] is True
     assert shown["threads"][turn.thread_id]["steps"] == 3
     assert len(store.steps(turn.id)) == 3
+
+
+LINK = "https://x.slack.com/archives/C1/p1712345678000100"
+TS = "1712345678.000100"
+
+
+def test_a_link_that_two_workspaces_share_deletes_nothing_and_names_both_threads(
+    settings: Settings, store: Store
+) -> None:
+    for team in ("T1", "T2"):
+        store.record_message(message("C1", TS).model_copy(update={"team": team}))
+    with pytest.raises(SettingsError, match=rf"nothing was deleted: .*T1:C1:{TS}, T2:C1:{TS}") as refused:
+        purge.run(settings, thread=LINK)
+    assert "\n" not in str(refused.value)
+    assert purge.run(settings, thread=f"T2:C1:{TS}") == 0
+    assert [store.purgeable(thread_id=f"{team}:C1:{TS}") for team in ("T1", "T2")] == [[f"T1:C1:{TS}"], []]
+
+
+def test_a_link_to_a_thread_without_a_turn_deletes_its_messages(settings: Settings, store: Store) -> None:
+    store.record_message(message("C1", TS))
+    assert purge.run(settings, thread=LINK) == 0
+    assert store.purgeable(thread_id=f"T1:C1:{TS}") == []
 
 
 def test_a_purge_of_a_person_deletes_what_they_chose_in_slack(settings: Settings, store: Store) -> None:
