@@ -66,8 +66,8 @@ def run(
         except SQLAlchemyError as error:
             print(f"threadbook: nothing was deleted. {why_unreadable(store, error)}", file=sys.stderr)
             return 1
-        _print(counts, dry_run=dry_run, as_json=as_json)
         if dry_run:
+            _print(counts, dry_run=dry_run, as_json=as_json)
             return 0
         try:
             blobs, spool = Blobs(settings.files), Spool(settings.spool)
@@ -80,11 +80,13 @@ def run(
                 state = last_state(store.timed_steps(thread_id))
                 rows = purge_thread(store, blobs, redis, thread_id, state, older_than=since, by=operator(settings))
                 if rows is None:
+                    del counts[thread_id]
                     print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
             delete_contents(store, blobs)
         except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:
             print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
             return 1
+    _print(counts, dry_run=dry_run, as_json=as_json)
     return 0
 
 

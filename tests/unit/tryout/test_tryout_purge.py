@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
+from redis import RedisError
 from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 
 from core.errors import SettingsError
@@ -62,6 +63,31 @@ def test_a_link_that_two_workspaces_share_deletes_nothing_and_names_both_threads
     assert "\n" not in str(refused.value)
     assert purge.run(settings, thread=f"T2:C1:{TS}") == 0
     assert [store.purgeable(thread_id=f"{team}:C1:{TS}") for team in ("T1", "T2")] == [[f"T1:C1:{TS}"], []]
+
+
+def test_what_could_not_be_deleted_is_not_called_deleted(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise RedisError
+
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    monkeypatch.setattr(purge, "purge_thread", away)
+    assert purge.run(settings, thread=turn.thread_id) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "not everything is deleted" in said.err
+
+
+def test_a_thread_in_which_something_happened_meanwhile_is_not_called_deleted(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    monkeypatch.setattr(purge, "purge_thread", lambda *_, **__: None)
+    assert purge.run(settings, thread=turn.thread_id) == 0
+    said = capsys.readouterr()
+    assert f"{turn.thread_id} stays" in said.err
+    assert "0 threads with 0 rows" in said.out
 
 
 def test_a_link_to_a_thread_without_a_turn_deletes_its_messages(settings: Settings, store: Store) -> None:
