@@ -184,8 +184,12 @@ def slack(settings: Settings) -> Finding:
         fix = "add them under OAuth & Permissions, install the app again"
         return Finding("Slack", "missing", f"scopes missing: {', '.join(sorted(lacking))}", fix)
     if settings.slack_app_token is None and settings.slack_signing_secret is None:
-        fix = "make an app-level token with connections:write; for HTTP mode, set SLACK_SIGNING_SECRET instead"
-        return Finding("Slack", "missing", "no SLACK_APP_TOKEN", fix)
+        # A container or a machine of its own for the worker service is not given what only the bot needs.
+        what = "no SLACK_APP_TOKEN: `threadbook worker` starts, `threadbook bot` does not"
+        fix = (
+            "for a bot, make an app-level token with connections:write; in HTTP mode, set SLACK_SIGNING_SECRET instead"
+        )
+        return Finding("Slack", "note", f"{reply['user']} in {reply['team']}; {what}", fix)
     mode = "HTTP mode (`threadbook bot --http`)" if settings.slack_app_token is None else "Socket Mode"
     return Finding("Slack", "ok", f"{reply['user']} in {reply['team']}, {mode}")
 

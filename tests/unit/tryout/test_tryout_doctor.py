@@ -94,12 +94,14 @@ def test_a_check_that_fails_in_an_unknown_way_is_a_row_too(
 @pytest.mark.parametrize(
     ("secrets", "state", "says"),
     [
-        ({}, "missing", "SLACK_APP_TOKEN"),
+        ({}, "note", "`threadbook worker` starts, `threadbook bot` does not"),
         ({"SLACK_APP_TOKEN": "xapp-playground"}, "ok", "Socket Mode"),
         ({"SLACK_SIGNING_SECRET": "a-signing-secret"}, "ok", "HTTP mode"),
     ],
 )
-def test_http_mode_needs_no_app_token(tmp_path: Path, secrets: dict[str, str], state: str, says: str) -> None:
+def test_http_mode_and_a_worker_service_need_no_app_token(
+    tmp_path: Path, secrets: dict[str, str], state: str, says: str
+) -> None:
     with running(options=Options()) as slack:
         environment = {"SLACK_API_URL": f"{slack.url}/api/", "SLACK_BOT_TOKEN": "xoxb-playground", **secrets}
         found = doctor.slack(settings(tmp_path, **environment))
