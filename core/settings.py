@@ -447,6 +447,8 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     known = environment_names()
     named = [key for key in given if key.startswith(_OURS) and key not in RENAMED and key not in ALIASES]
     _refuse_unknown(".env", named, known, MOVED[ENVIRONMENT])
+    if env is None:
+        _offer_to_drivers(given)
     given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
     named = [key for key in given if key.startswith("THREADBOOK_") and key not in RENAMED]
     _refuse_unknown(ENVIRONMENT, named, known, MOVED[ENVIRONMENT])
@@ -553,6 +555,13 @@ def _env_file(folder: Path) -> dict[str, str]:
                 f".env, line {number}: write {name}=VALUE, with a quote on both sides of VALUE or on none."
             )
     return {name: value for name, value in values.items() if value}
+
+
+def _offer_to_drivers(given: Mapping[str, str]) -> None:
+    """Put what `.env` says for the file store's driver into the environment, where alone the driver looks for it."""
+    for name, value in given.items():
+        if name.startswith("AWS_") and not os.environ.get(name):
+            os.environ[name] = value
 
 
 def _text_of(path: Path, name: str) -> str:

@@ -47,6 +47,21 @@ def test_the_names_that_the_requirement_files_of_others_use_are_taken(tmp_path: 
     assert load_settings({**given, "OPENAI_MODEL": "ours"}, tmp_path).openai_model == "ours"
 
 
+def test_the_driver_of_the_file_store_finds_what_dotenv_gives_it_and_the_environment_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSFILE"):
+        monkeypatch.setenv(name, "")  # what is set meanwhile is gone after the test
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+    lines = ["AWS_ENDPOINT_URL=http://127.0.0.1:8333", "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s", "PGPASSFILE=p"]
+    (tmp_path / ".env").write_text("\n".join(lines))
+    load_settings(cwd=tmp_path)
+    found = [
+        os.environ[name] for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PGPASSFILE")
+    ]
+    assert found == ["http://127.0.0.1:8333", "mine", "s", ""]
+
+
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
     settings = load_settings({"OPENAI_API_KEY": "", "DATABASE_URL": ""}, tmp_path)
     assert settings.openai_api_key is None
