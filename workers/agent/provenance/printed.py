@@ -24,6 +24,8 @@ from workers.agent.provenance.words import Key, key_of
 
 MAX_TEXT = 64_000
 _MAX_RUN = 400
+_MOST_TRIES = 4
+"""Of reading lines that look like one table as one, each time without the line above: sentences may stand above it."""
 _MOST_MEASURES = 24
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
@@ -42,19 +44,24 @@ def read_text(text: str, reader: Reader) -> Found:
         walk(whole, reader, 1, found)
         note_days(lines, reader, found, 0)
         return found
-    at = 0
+    at = run = tries = 0
     while at < len(lines):
         end = _while(lines, at, lambda line: _PAIR.match(line) is not None)
         if end - at >= 2 and _PAIR.match(lines[at]) and len({len(line) for line in lines[at:end]}) > 1:
             _lines(lines[at:end], reader, at + 1, found)
             at = end
             continue
-        end = _run_end(lines, at)
+        is_no_table = at < run and tries == _MOST_TRIES
+        end = at + 1 if is_no_table else _run_end(lines, at)
+        if at >= run:
+            run, tries = end, 0
         block = lines[at:end]
-        series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
-        if len(block) >= 2 and _table(block, reader, at + 1, found, series=series):
-            at = end
-            continue
+        if len(block) >= 2:
+            series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
+            if _table(block, reader, at + 1, found, series=series):
+                at = end
+                continue
+            tries += 1
         value = literal_in(lines[at].strip())
         if value is not None:
             walk(value, reader, at + 1, found, name=name_of(lines[at].strip()))
@@ -65,6 +72,7 @@ def read_text(text: str, reader: Reader) -> Found:
         shape = _shape(lines[at])
         while (
             shape
+            and not is_no_table
             and end < len(lines)
             and _shape(lines[end]) == shape
             and (_TOLD.match(lines[end]) or _run_end(lines, end) == end + 1)

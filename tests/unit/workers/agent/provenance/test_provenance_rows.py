@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from provenance_kit import first, states
+
+from workers.agent.provenance import printed
 
 TABLE = "department  staff  rate\nSales          40  0.274\nSupport        26  0.265\nFinance        14  0.066\n"
 COHORTS = (
@@ -105,3 +109,24 @@ def test_years_above_columns_are_their_names() -> None:
     out = "region  2023  2024\nNorth    120   150\nSouth    100    90\n"
     assert states("North sold 150 in 2024 and 120 in 2023.", out)["150"] == "sourced"
     assert states("North sold 120 in 2024.", out)["120"] == "unsourced"
+
+
+def test_a_table_below_sentences_of_its_width_is_read() -> None:
+    table = "region  sales\nNorth     120\nSouth     100\n"
+    said = "Read: 5 rows.\nSkipped none.\n"
+    assert states("South sold 100.", said + table) == {"100": "sourced"}
+    assert states("North sold 100.", said + table) != {"100": "sourced"}
+
+
+def test_a_log_of_lines_alike_is_not_tried_as_a_table_from_each_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, read = [], printed._table
+
+    def noted(block: Any, *arguments: Any, **more: Any) -> bool:
+        tried.append(len(block))
+        return read(block, *arguments, **more)
+
+    monkeypatch.setattr(printed, "_table", noted)
+    log = "".join(f"step {number:03} took {number * 3 + 1000} ms\n" for number in range(300))
+    found = states("Step 299 took 1897 ms.", log)
+    assert found["1897 ms"] == "sourced"
+    assert len(tried) <= 8
