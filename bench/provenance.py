@@ -16,8 +16,13 @@ GOAL_MS = 100.0
 def measure() -> dict[str, object]:
     """Print and return, by the size of the thread, the time of a report and its ratio to the goal."""
     found: dict[str, object] = {}
-    for name, cells, rows, figures in (("small", 3, 8, 12), ("usual", 8, 30, 30), ("large", 20, 60, 120)):
-        steps, report = _thread(cells, rows, figures)
+    for name, cells, rows, figures, invented in (
+        ("small", 3, 8, 12, False),
+        ("usual", 8, 30, 30, False),
+        ("large", 20, 60, 120, False),
+        ("invented", 8, 30, 30, True),
+    ):
+        steps, report = _thread(cells, rows, figures, invented=invented)
         taken, reading = [], []
         for _ in range(REPEATS):
             started = time.process_time()
@@ -40,8 +45,8 @@ def measure() -> dict[str, object]:
     return found
 
 
-def _thread(cells: int, rows: int, figures: int) -> tuple[list[Step], str]:
-    """A thread of tables, and a report that names values of the last one."""
+def _thread(cells: int, rows: int, figures: int, *, invented: bool) -> tuple[list[Step], str]:
+    """A thread of tables, and a report that names values of the last one, or values and shares that none shows."""
     rng = random.Random(1)
     steps: list[Step] = [Asked(user="U1", author="Ana", text="How much per place (EUR)?", ts="1.0")]
     values: list[tuple[str, int]] = []
@@ -56,6 +61,9 @@ def _thread(cells: int, rows: int, figures: int) -> tuple[list[Step], str]:
             )
         )  # fmt: skip
     chosen = [values[n % rows] for n in range(figures)]
+    if invented:
+        return steps, "\n".join(f"- {place} made {value + 1_111:,} EUR, {n / 7:.1f} % of all." for n, (place, value) in
+                                enumerate(chosen, 1))  # fmt: skip
     return steps, "\n".join(f"- {place} made {value:,} EUR." for place, value in chosen)
 
 

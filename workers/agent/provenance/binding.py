@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
@@ -162,8 +163,8 @@ class Scene:
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
         """Whether the figure is of the label not named: with two labels, 2.54 in "B rises from 2.54 to 2.77"."""
-        if sum(not is_total_label(label) for label in family.labels) > 2:
-            return False
+        if next(islice((label for label in family.labels if not is_total_label(label)), 2, None), None) is not None:
+            return False  # there are more than two labels
         return _FROM.search(self.reading.text, claim.clause[0], claim.start) is not None
 
     def _before_bracket(self, claim: Claim) -> int:

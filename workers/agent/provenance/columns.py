@@ -17,7 +17,7 @@ from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Grid, Label, is_total
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS, says
-from workers.agent.provenance.workbench import Workbench, is_named
+from workers.agent.provenance.workbench import Workbench
 
 _MONEY = frozenset(CURRENCIES.values())
 _MOST_ROWS, _MOST_COLUMNS, _MOST_GRIDS = 40, 8, 8
@@ -48,7 +48,7 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
     digits = significant(claim)
     base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
     for grid in small_grids(claim, bench):
-        several = [fact for fact in grid.facts if is_named(fact, bench)]
+        several = list(grid.named(bench.wanted))
         parts = [several] if len({fact.row for fact in several}) > 1 else []
         if base or not _names_row(claim, grid, bench.scene):
             parts.append([fact for fact in grid.facts if not _is_of_another_period(claim, fact, bench)])

@@ -375,10 +375,10 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
     for a, b in permutations(said, 2):
         if b.value and abs(a.value) < abs(b.value) and _may_divide(a, b, bench):
             yield Derived("share", _facts(a, b), a.value / b.value * 100)
-    for _, _, column in bench.columns():
-        part = [fact for fact in column if is_named(fact, bench)]
-        whole = sum(fact.scaled for fact in column)
-        if 1 < len(part) < len(column) and whole:
+    named = {id(grid): [fact for fact in grid.named(bench.wanted) if not is_total(fact)] for grid in bench.grids}
+    for grid, at, column in bench.columns():
+        part = [fact for fact in named[id(grid)] if fact.column == at]
+        if 1 < len(part) < len(column) and (whole := sum(fact.scaled for fact in column)):
             yield Derived("share", tuple(part), sum(fact.scaled for fact in part) / whole * 100)
 
 

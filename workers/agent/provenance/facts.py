@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -85,6 +85,25 @@ class Fact:
         return self.value * self.scale
 
 
+Wanted = Mapping[int, Collection[Label]]
+"""Labels by the id of their family."""
+
+
+class LabelIndex:
+    """Facts by their labels. What is looked up here must not change any more."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+        self._places: dict[tuple[int, Label], list[int]] = {}
+        for place, fact in enumerate(facts):
+            for family, label in fact.keys:
+                self._places.setdefault((id(family), label), []).append(place)
+
+    def of(self, labels: Iterable[tuple[int, Label]]) -> Iterator[Fact]:
+        """The facts with any of these labels, each given with the id of its family; in their own order."""
+        return (self._facts[at] for at in sorted({at for label in labels for at in self._places.get(label, ())}))
+
+
 @dataclass(slots=True, eq=False)
 class Grid:
     """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures."""
@@ -95,9 +114,31 @@ class Grid:
     whole: bool = True
     record: bool = False
 
+    _columns: dict[int, list[Fact]] | None = None
+    _labelled: LabelIndex | None = None
+
+    @property
+    def columns(self) -> Mapping[int, list[Fact]]:
+        """The facts of each column, from top to bottom, without rows that are labelled as a total."""
+        if self._columns is None:
+            self._columns = {at: [] for at in sorted({fact.column for fact in self.facts})}
+            for fact in self.facts:
+                if not is_total(fact):
+                    self._columns[fact.column].append(fact)
+        return self._columns
+
     def column(self, at: int) -> list[Fact]:
-        """The facts of one column, from top to bottom, without rows that are labelled as a total."""
-        return [fact for fact in self.facts if fact.column == at and not is_total(fact)]
+        """The facts of one column; see `columns`."""
+        return self.columns.get(at, [])
+
+    def named(self, wanted: Wanted) -> Iterator[Fact]:
+        """The facts whose row is named: a label of it is wanted, and so is each one of a family of `wanted`."""
+        if self._labelled is None:
+            self._labelled = LabelIndex(self.facts)
+        for fact in self._labelled.of((family, label) for family, labels in wanted.items() for label in labels):
+            rows = [(id(family), label) for family, label in fact.keys if not family.columns and id(family) in wanted]
+            if rows and all(label in wanted[family] for family, label in rows):
+                yield fact
 
     def row(self, at: int) -> list[Fact]:
         """The facts of one row."""
@@ -140,6 +181,7 @@ class Facts:
     _plain: _Index | None = None
     _shares: _Index | None = None
     _scaled: list[Fact] | None = None
+    _labelled: LabelIndex | None = None
 
     def near(self, low: float, high: float, *, percent: bool) -> Iterator[Fact]:
         """The facts whose size may lie between these bounds. `percent`: only facts that may be fractions, times 100."""
@@ -155,6 +197,12 @@ class Facts:
         if self._scaled is None:
             self._scaled = [fact for fact in self.facts if fact.scale != 1.0]
         yield from self._scaled
+
+    def labelled(self, labels: Iterable[tuple[int, Label]]) -> Iterator[Fact]:
+        """The facts with any of these labels, each given with the id of its family; in their own order."""
+        if self._labelled is None:
+            self._labelled = LabelIndex(self.facts)
+        return self._labelled.of(labels)
 
     def known_day(self, day: Day) -> Place | None:
         """The facts with this date, or with a date inside its period."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from workers.agent.provenance.alike import Alike
@@ -14,7 +15,7 @@ from workers.agent.provenance.charted import against, chart_facts
 from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
-from workers.agent.provenance.facts import Fact, Facts, Label, Place, is_total
+from workers.agent.provenance.facts import Fact, Facts, Place, is_total
 from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.leading import misplaced
@@ -488,8 +489,8 @@ def _nearest(claim: Claim, found: Sequence[Candidate], work: _Work) -> tuple[str
     """What the model may have meant: the same value elsewhere, then what the outputs show for this row."""
     facts = [each.fact for each in found[:_NEAREST]]
     value = bounds(claim, work.scene.reading.text)[0].value
-    named = {(id(family), label) for family, labels in work.scene.families_named(claim) for label in labels}
-    own = [fact for fact in work.facts.facts if fact.turn == 0 and _names(fact.keys, named)][:200]
+    named = ((id(family), label) for family, labels in work.scene.families_named(claim) for label in labels)
+    own = list(islice((fact for fact in work.facts.labelled(named) if fact.turn == 0), 200))
     close = sorted(own, key=lambda fact: _distance(fact, value))[:_NEAREST]
     if not facts and not close:
         spread = [
@@ -497,10 +498,6 @@ def _nearest(claim: Claim, found: Sequence[Candidate], work: _Work) -> tuple[str
         ]
         close = sorted(spread, key=lambda fact: _distance(fact, value))[:_NEAREST]
     return tuple(dict.fromkeys(_shown(fact) for fact in [*facts, *close]))[:_NEAREST]
-
-
-def _names(keys: Iterable[tuple[object, Label]], named: set[tuple[int, Label]]) -> bool:
-    return any((id(family), label) in named for family, label in keys)
 
 
 def _distance(fact: Fact, value: float) -> float:

@@ -61,6 +61,7 @@ class Workbench:
             if claim.in_table and other.at[1] == claim.at[1]
         ]
         self.named = scene.families_named(claim)
+        self.wanted = {id(family): labels for family, labels in self.named}
         self.grids = self._grids(facts)
         self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
         self.bound += [o for one in self.said for o in self._other_periods(one)][:_MOST]
@@ -90,16 +91,13 @@ class Workbench:
 
     def _bound(self, grid: Grid) -> Iterator[Operand]:
         """The facts of a table whose labels the claim's sentence names."""
-        wanted = {id(family): labels for family, labels in self.named}
-        moves = says(UP, self.sentence) or says(DOWN, self.sentence)
-        for fact in grid.facts if len(grid.facts) <= 2_000 else ():
+        wanted, moves = self.wanted, says(UP, self.sentence) or says(DOWN, self.sentence)
+        for fact in grid.named(wanted) if len(grid.facts) <= 2_000 else ():
             keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
-            rows = [pair for pair in keys if not pair[0].columns]
-            if not rows or any(label not in wanted[id(family)] for family, label in rows):
-                continue
             if not moves and any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
                 continue
-            place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
+            rows = [label for family, label in keys if not family.columns]
+            place = max((self.scene.place_of(self.claim, label) for label in rows), default=-1)
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
 
     def _other_periods(self, said: Operand) -> Iterator[Operand]:
@@ -142,15 +140,14 @@ class Workbench:
         for grid in self.grids:
             if not grid.whole or grid.rows > 5_000:
                 continue
-            for at in sorted({fact.column for fact in grid.facts}):
-                column = grid.column(at)
+            for at, column in grid.columns.items():
                 if len(column) > 1:
                     yield grid, at, column
 
 
 def is_named(fact: Fact, bench: Workbench) -> bool:
     """Whether the claim's sentence names each of the labels of a fact's row."""
-    wanted = {id(family): labels for family, labels in bench.named}
+    wanted = bench.wanted
     rows = [(family, label) for family, label in fact.keys if not family.columns and id(family) in wanted]
     return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
 
