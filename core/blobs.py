@@ -129,8 +129,8 @@ class Blobs:
 class Objects:
     """A folder of small objects, each under a name that its writer chose and never uses for other bytes.
 
-    An object may be cut off if its writer died: what names it must be written after it. Calls with many names travel
-    together. All methods may raise BlobsUnreachable.
+    An object may be cut off if its writer died: what names it must be written after it. A power cut takes none that was
+    put. Calls with many names travel together. All methods may raise BlobsUnreachable.
     """
 
     def __init__(self, fs: Any, root: str, *, is_local: bool) -> None:
@@ -144,6 +144,10 @@ class Objects:
             if self._is_local:
                 self._fs.makedirs(self._root, exist_ok=True)
             self._fs.pipe({f"{self._root}/{name}": data for name, data in objects.items()})
+            if self._is_local:
+                root = Path(self._root)
+                for path in (*(root / name for name in objects), root, root.parent, root.parent.parent):
+                    _sync_path(path)
 
     def get(self, names: Sequence[str]) -> list[bytes]:
         """The objects, in the order of the names. Raises BlobMissing."""

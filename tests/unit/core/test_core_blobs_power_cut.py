@@ -21,6 +21,7 @@ from core.blobs import Blobs
 blobs = Blobs(sys.argv[1])
 print(blobs.put(b"small"))
 print(blobs.put(Path(sys.argv[2])))
+blobs.folder("thread").put({"one": b"of a pack", "two": b"y" * 3_000_000})
 sys.stdout.flush()
 os._exit(0)
 """
@@ -37,4 +38,5 @@ def test_a_content_that_was_put_is_there_after_a_power_cut(tmp_path: Path) -> No
     power.cut()
     blobs = Blobs(str(disk / "files"))
     assert [len(blobs.get(sha256)) for sha256 in said] == [5, 3_000_000]
+    assert [len(each) for each in blobs.folder("thread").get(["one", "two"])] == [9, 3_000_000]
     assert not list((disk / "files").rglob("*.partial"))
