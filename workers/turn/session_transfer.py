@@ -239,6 +239,8 @@ class SessionTransfer:
                 self._bring(lease.thread_id, pack)
             except _UNUSABLE as error:
                 log.exception("session_not_imported", thread=lease.thread_id, pack=pack.name, why=error)
+                if isinstance(error, BlobMissing):  # its parts are not counted on: the next pack has its own
+                    self._remember(lease, [known for known in self._known_packs(lease) if known is not pack])
                 continue
             return _imported(pack.session)
         here = _imported(self._sessions.export_session(lease.thread_id), was_here=True)

@@ -185,3 +185,22 @@ def test_parts_that_somebody_removed_are_sent_anew_with_the_next_change(moving: 
     for content in pack.session.parts:
         PackStore(blobs).fetch(key.id, pack, content, moving._folder / "fetched")
     assert (moving._folder / "fetched").read_bytes() == heavy_bytes(3)
+
+
+def test_parts_that_were_found_damaged_are_sent_anew(moving: World) -> None:
+    heavy(moving, 3)
+    key = ask(moving)
+    blobs = moving.worker().context.blobs
+    folder = blobs.thread_folder(key.id)
+    (part, *_) = [name for name in folder.names() if name.startswith("part-")]
+    folder.put({part: b"cut off by a power cut"})
+    moving._hosts["there"] = HeavySessions(moving._folder / "there")
+    moving._hosts["there"].large = heavy_bytes(3)
+    moving.say("and now?", thread=key)
+    moving.run(key, node="there")
+    row = moving.store.exported_session(key.id)
+    assert row is not None
+    pack = PackStore(blobs).load(key.id, row.name)
+    for content in pack.session.parts:
+        PackStore(blobs).fetch(key.id, pack, content, moving._folder / "fetched")
+    assert (moving._folder / "fetched").read_bytes() == heavy_bytes(3)
