@@ -227,8 +227,9 @@ class Checkpoint:
         }
 
     def undo(self, cell: str) -> UndoOutcome:
-        """Go back to what was kept before this cell ran."""
-        bodies = [stored["body"] for stored in self._stored()]
+        """Go back to what was kept before this cell ran. Only what we signed for this thread is signed once more."""
+        lines = self._stored()
+        bodies = [stored["body"] for stored in lines]
         if not bodies or bodies[-1].get("undid") == cell or cell not in (body.get("cell") for body in bodies):
             return "nothing"
         last = bodies[-1]
@@ -237,7 +238,9 @@ class Checkpoint:
         if last.get("first"):
             self.forget()
             return "undone"
-        if len(bodies) < 2 or not all("data" in part or self._holds(part) for part in bodies[-2]["parts"]):
+        if len(lines) < 2 or not self._is_ours(lines[-2]):
+            return "gone"
+        if not all("data" in part or self._holds(part) for part in bodies[-2]["parts"]):
             return "gone"
         body = {**bodies[-2], "undid": cell}
         self._append_signed(body)
@@ -366,10 +369,14 @@ class Checkpoint:
     def _genuine(self) -> Message:
         """Like `_last`, but signed by us for this thread."""
         stored = self._last()
-        body = stored["body"]
-        if not hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) or body["thread"] != self._thread_id:
+        if not self._is_ours(stored):
             raise Refused(notice("tampered"))
         return stored
+
+    def _is_ours(self, stored: Message) -> bool:
+        """Whether we signed this line for this thread."""
+        body = stored["body"]
+        return hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) and body["thread"] == self._thread_id
 
     def _stored(self) -> list[Message]:
         """Every whole line; none when nothing is kept."""

@@ -829,6 +829,21 @@ def test_an_undo_that_found_no_room_is_not_what_the_next_one_goes_back_to(
     checkpoint.close()
 
 
+def test_an_undo_goes_back_to_nothing_that_was_not_signed_for_this_thread(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    here, forger = Checkpoint(tmp_path, "t", b"key", {}), Checkpoint(tmp_path / "b", "t", b"guessed", {})
+    forger.commit(came_whole(forger, b"forged"), "c1")
+    stored, _ = forger.exported()
+    here.adopt(stored, Path)
+    with pytest.raises(checkpoints.Refused):
+        here.open()
+    here.commit(came_whole(here, b"ours"), "c2")
+    assert here.undo("c2") == "gone"
+    assert here.last_cell() == "c2"
+    here.close()
+    forger.close()
+
+
 def test_variables_that_came_too_late_take_nothing_from_those_of_another_host(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     here, there = Checkpoint(tmp_path, "t", b"key", {}), Checkpoint(tmp_path / "b", "t", b"key", {})
