@@ -376,7 +376,8 @@ class Checkpoint:
     def _is_ours(self, stored: Message) -> bool:
         """Whether we signed this line for this thread."""
         body = stored["body"]
-        return hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) and body["thread"] == self._thread_id
+        signature = str(stored.get("hmac")).encode(errors="replace")  # letters that are none of ours do not compare
+        return hmac.compare_digest(signature, self._sign(body).encode()) and body["thread"] == self._thread_id
 
     def _stored(self) -> list[Message]:
         """Every whole line; none when nothing is kept."""

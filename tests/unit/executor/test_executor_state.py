@@ -844,6 +844,19 @@ def test_an_undo_goes_back_to_nothing_that_was_not_signed_for_this_thread(tmp_pa
     forger.close()
 
 
+def test_a_signature_in_letters_that_are_none_of_ours_is_refused(tmp_path: Path) -> None:
+    """A host that fell over it would take the sessions of all threads with it."""
+    (tmp_path / "b").mkdir()
+    here, there = Checkpoint(tmp_path, "t", b"key", {}), Checkpoint(tmp_path / "b", "t", b"key", {})
+    there.commit(came_whole(there, b"1"), "c1")
+    stored, _ = there.exported()
+    here.adopt({**(stored or {}), "hmac": "é"}, Path)
+    with pytest.raises(checkpoints.Refused):
+        here.open()
+    here.close()
+    there.close()
+
+
 def test_variables_that_came_too_late_take_nothing_from_those_of_another_host(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     here, there = Checkpoint(tmp_path, "t", b"key", {}), Checkpoint(tmp_path / "b", "t", b"key", {})
