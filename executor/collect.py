@@ -49,11 +49,15 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What one look at a workspace brought: the state seen, for the next look, and what was taken and refused."""
+    """What one look at a workspace brought: the state seen, for the next look, and what was taken and refused.
+
+    `is_whole`: there were not more entries than are looked at.
+    """
 
     snapshot: Snapshot
     taken: tuple[Taken, ...] = ()
     rejected: tuple[Rejected, ...] = ()
+    is_whole: bool = True
 
 
 def snapshot(root: int) -> Snapshot:
@@ -104,10 +108,11 @@ def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Work[Col
                         continue
                     why = file
             rejected.append(Rejected(printable(name), why))
+    is_whole = not rejected or rejected[-1].why.code != "too_many_entries"
     if len(rejected) > _REJECTIONS:
         more = len(rejected) - _REJECTIONS + 1
         rejected[_REJECTIONS - 1 :] = [Rejected("...", notice("more_refused", count=more))]
-    return Collection(seen, tuple(taken), tuple(rejected))
+    return Collection(seen, tuple(taken), tuple(rejected), is_whole)
 
 
 def printable(name: str) -> str:

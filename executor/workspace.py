@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
@@ -185,6 +186,8 @@ class Workspace:
             return Collection(self.snapshot)
         before = self.snapshot
         found = yield from collect(self.folder, before, self._home, limits)
+        if not found.is_whole:
+            found = replace(found, snapshot={**self._unseen(found.snapshot), **found.snapshot})
         self.snapshot = found.snapshot
         if found.rejected:
             self._refused_of.add(cell_id)
@@ -205,6 +208,15 @@ class Workspace:
         if files != self._thread.files:
             self._thread.set_files_by(cell_id, files)
         return found
+
+    def _unseen(self, seen: Snapshot) -> Snapshot:
+        """The thread's files that are there and were not looked at: they are none that a cell has removed."""
+        unseen = {}
+        for name in self._thread.files:
+            if name not in seen and self.folder is not None:
+                with suppress(OSError):
+                    unseen[name] = fingerprint(self.folder, name)
+        return unseen
 
     def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
         """What was taken, as a cell's result shows it."""

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from executor import collect as collecting
 from executor import home as home_module
+from executor.collect import snapshot
 from executor.frames import to_json
 from executor.home import Home, KeptFile
 from executor.line_file import LineFile
-from executor.values import Artifact, CellResult, Chart, Series
+from executor.notices import notice
+from executor.slices import at_once
+from executor.values import Artifact, CellResult, Chart, Limits, Series
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
 
@@ -94,6 +98,30 @@ def test_a_folder_that_a_cell_has_locked_does_not_stay_beside_the_next_subproces
         (thread.workspace / "locked").chmod(0)
         workspace.prepare()
         assert sorted(path.name for path in thread.folder.iterdir()) == ["cells.jsonl", "scratch", "workspace"]
+
+
+def test_a_given_file_stays_beside_more_entries_than_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    thread = home.thread("t")
+    thread.workspace.mkdir()
+    given = {f"{number}.csv": KeptFile(f"{number}.csv", "ab" * 32, 1, f"{number}.csv") for number in range(20)}
+    for name in given:
+        (thread.workspace / name).write_text("1")
+    thread.set_files(given)
+    workspace = Workspace(thread, home, None)
+    workspace.folder = os.open(thread.workspace, os.O_RDONLY | os.O_DIRECTORY)
+    workspace.snapshot = snapshot(workspace.folder)
+    (thread.workspace / "0.csv").unlink()
+    monkeypatch.setattr(collecting, "_ENTRIES", 10)
+    found = at_once(workspace.collect("c1", Limits(), changed=True))
+    assert found.rejected[-1].why == notice("too_many_entries", limit=10)
+    assert sorted(thread.files) == sorted(set(given) - {"0.csv"})
+    monkeypatch.undo()
+    assert at_once(workspace.collect("c2", Limits(), changed=True)).taken == ()
+    assert thread.files == {name: file for name, file in given.items() if name != "0.csv"}
+    workspace.leave()
 
 
 def test_a_home_that_is_empty_has_nothing_to_remove(tmp_path: Path) -> None:
