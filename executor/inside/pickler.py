@@ -6,9 +6,11 @@ What is defined here is named in checkpoints: a function keeps its name and its 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import math
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import CellType, FunctionType
 from typing import Any
@@ -19,6 +21,12 @@ MAIN, LARGE, NAN = "main", "large", "nan"
 _LARGE_BYTES = 256 << 10
 _LARGE_ITEMS = 10_000
 _LruCache = type(functools.lru_cache(int))
+_VIEWS_OF_DICTIONARIES: Mapping[type, Callable[..., Any]] = {
+    type(view(kind())): view for kind in (dict, OrderedDict) for view in (kind.keys, kind.values, kind.items)
+}
+"""How each kind of view is made of the dictionary that it shows."""
+_LAYOUT = ("format", "shape", "strides", "readonly")
+"""In which a view of a part differs from one of the whole."""
 
 
 class IsBroken(Exception):
@@ -71,6 +79,10 @@ def pickler_class() -> Any:
             kind = type(found)
             if id(found) in self.views:
                 return view_of, tuple(self.views[id(found)])
+            if kind in _VIEWS_OF_DICTIONARIES:
+                return _VIEWS_OF_DICTIONARIES[kind], (gc.get_referents(found)[0],)
+            if kind is memoryview:
+                return memoryview, (_shown_by(found),)
             if kind is CellType and id(found) in self.cells:
                 return CellType, ()  # a function fills it
             if kind is _LruCache and self._is_own(found.__wrapped__):
@@ -108,6 +120,19 @@ def nans() -> dict[str, float]:
 def lru_cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:
     """The function behind an `lru_cache`, with a fresh one."""
     return functools.lru_cache(maxsize, typed)(function)
+
+
+def _shown_by(view: memoryview) -> object:
+    """What a view shows all of. Raises TypeError for a part: which one, no view says.
+
+    A part of bytes, which do not change, may be all of fewer bytes.
+    """
+    whole = memoryview(view.obj)
+    if all(getattr(view, name) == getattr(whole, name) for name in _LAYOUT):
+        return view.obj
+    if type(view.obj) is bytes and (view.format, view.ndim) == ("B", 1):
+        return view.tobytes()
+    raise TypeError("a part of what it shows")
 
 
 def _copy_of_cell(cell: CellType) -> CellType:

@@ -149,6 +149,16 @@ ONE_OBJECT = {
         "add()\nget()",
         "2",
     ),
+    "a view of bytes that change": (
+        "data = bytearray(b'abc')\nview = memoryview(data)\nrest = memoryview(b'abc')[1:]",
+        "view[0] = 120\nbytes(data), type(view), bytes(rest), type(rest)",
+        "(b'xbc', <class 'memoryview'>, b'bc', <class 'memoryview'>)",
+    ),
+    "the names in a dictionary": (
+        "import collections\nd, o = {'a': 1}, collections.OrderedDict(a=1)\nviews = d.keys(), d.items(), o.values()",
+        "d['b'] = o['b'] = 2\nviews",
+        "(dict_keys(['a', 'b']), dict_items([('a', 1), ('b', 2)]), odict_values([1, 2]))",
+    ),
     "what is compared by identity": (
         "import math, numpy as np\nwords = {np.nan: 'missing', math.nan: 'none'}",
         "words[np.nan], words[math.nan]",
@@ -245,6 +255,18 @@ def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     run("import os\nos._exit(1)")
     after = run("double(2), double.cache_parameters()")
     assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False})", ())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "b = bytearray(9)\nv = memoryview(b)[3:]",
+    ],
+)
+def test_what_would_no_longer_write_where_it_did_is_named(run, made: str) -> None:
+    run(made)
+    result = run("import os\nos._exit(1)")
+    assert "Not kept: v of cell 1 (TypeError)." in worded(result, "en")
 
 
 def test_what_cannot_be_kept_is_named_and_the_rest_is_kept(run) -> None:
