@@ -83,6 +83,8 @@ def pickler_class() -> Any:
                 return _VIEWS_OF_DICTIONARIES[kind], (gc.get_referents(found)[0],)
             if kind is memoryview:
                 return memoryview, (_shown_by(found),)
+            if _writes_a_file(found, kind):
+                raise TypeError("what is written to its copy would not reach the file")
             if kind is CellType and id(found) in self.cells:
                 return CellType, ()  # a function fills it
             if kind is _LruCache and self._is_own(found.__wrapped__):
@@ -133,6 +135,12 @@ def _shown_by(view: memoryview) -> object:
     if type(view.obj) is bytes and (view.format, view.ndim) == ("B", 1):
         return view.tobytes()
     raise TypeError("a part of what it shows")
+
+
+def _writes_a_file(found: Any, kind: type) -> bool:
+    """Whether this is an array whose memory is a file that changes with it."""
+    numpy = sys.modules.get("numpy")
+    return issubclass(kind, getattr(numpy, "memmap", ())) and found.mode in ("r+", "w+")
 
 
 def _copy_of_cell(cell: CellType) -> CellType:

@@ -260,6 +260,7 @@ def test_a_function_that_remembers_its_results_comes_back(run) -> None:
 @pytest.mark.parametrize(
     "made",
     [
+        "import numpy as np\nv = np.memmap('a.bin', 'u1', 'w+', shape=(9,))",
         "b = bytearray(9)\nv = memoryview(b)[3:]",
     ],
 )
