@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
+import signal
 import struct
 from collections.abc import Iterable, Iterator
 
@@ -13,6 +15,7 @@ _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+_PIDFD_SIGNAL_THREAD = 1
 IN_OPEN, IN_Q_OVERFLOW, IN_ISDIR = 0x20, 0x4000, 0x40000000
 IN_MODIFY, IN_ATTRIB, IN_CLOSE_WRITE, IN_MOVE, IN_CREATE, IN_DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
 IN_CHANGES = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE
@@ -42,6 +45,33 @@ def die_with_parent(signum: int) -> None:
 def stay_with_orphans() -> None:
     """Become the parent of what descendants leave behind when they die, in place of the machine's init."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def signal_main_thread(pidfd: int, signum: signal.Signals) -> None:
+    """Send a signal to the main thread of a process. Raises ProcessLookupError when it has ended.
+
+    One that is sent to the process may be taken by any thread that does not block it, as those of polars. Python 3.11
+    then tells its main thread nothing, and a loop runs on.
+    """
+    try:
+        signal.pidfd_send_signal(pidfd, signum, None, _PIDFD_SIGNAL_THREAD)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # that of a kernel before Linux 6.9
+            raise
+        if pid := pid_of(pidfd):
+            check(_libc.tgkill(pid, pid, signum))
+
+
+def pid_of(pidfd: int) -> int:
+    """The pid, in this process's namespace, of the process a pidfd stands for; 0 when it is gone or not seen from here.
+
+    The kernel says -1 of one that was reaped, and to `kill` that number means every process there is.
+    """
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:
+        for line in info:
+            if line.startswith("Pid:"):
+                return max(int(line.split()[1]), 0)
+    return 0
 
 
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE

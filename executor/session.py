@@ -22,6 +22,7 @@ from typing import Protocol
 from executor.checkpoints import Receiver
 from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
+from executor.linux import pid_of, signal_main_thread
 from executor.notices import notice, text_notice
 from executor.processes import end_tree
 from executor.refused_calls import RefusedCalls
@@ -215,7 +216,7 @@ class Session:
 
     def interrupt(self) -> None:
         """SIGINT: KeyboardInterrupt in the running cell."""
-        self._signal(signal.SIGINT)
+        self._signal_main_thread(signal.SIGINT)
 
     def ask_where(self) -> None:
         """Have the subprocess write down where it is, even from inside C code.
@@ -224,7 +225,7 @@ class Session:
         """
         self._pipes.read(self._pipes.trace, _DRAIN)
         self._line, self._is_asked_where = None, True
-        self._signal(signal.SIGUSR1)
+        self._signal_main_thread(signal.SIGUSR1)
 
     def where(self) -> int | None:
         """The line of the cell that ran when last asked, if the subprocess told."""
@@ -251,7 +252,9 @@ class Session:
         """Send SIGKILL and count as gone at once: nothing more is expected of the process."""
         if not self.contained and self.pid and not self.gone:
             end_tree(self.pid)
-        self._signal(signal.SIGKILL)
+        if self._pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         self._end(Ending(why, by_limit))
 
     def newly_killed_for_memory(self) -> int:
@@ -341,10 +344,10 @@ class Session:
             else:
                 self._words = (self._words + data)[-_WORDS:]
 
-    def _signal(self, signum: signal.Signals) -> None:
+    def _signal_main_thread(self, signum: signal.Signals) -> None:
         if self._pidfd is not None:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signum)
+                signal_main_thread(self._pidfd, signum)
 
     def _end(self, ending: Ending) -> None:
         if self.gone:
@@ -376,15 +379,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # the real-time ones have numbers only
         return f"signal {number}"
-
-
-def pid_of(pidfd: int) -> int:
-    """The pid, in this process's namespace, of the process a pidfd stands for; 0 when it is gone or not seen from here.
-
-    The kernel says -1 of one that was reaped, and to `kill` that number means every process there is.
-    """
-    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:
-        for line in info:
-            if line.startswith("Pid:"):
-                return max(int(line.split()[1]), 0)
-    return 0

@@ -10,7 +10,7 @@ import pytest
 from patience import eventually
 
 from executor import processes
-from executor.session import pid_of
+from executor.linux import pid_of
 
 
 def test_a_process_that_was_reaped_has_no_number_to_be_killed_by() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,43 @@ def session() -> Iterator[Session]:
     made.kill(notice("was_reset"))
     made.child_ends.close()
     loop.close()
+
+
+_WITH_A_THREAD_THAT_TAKES_SIGNALS = """
+import signal, sys, threading, time
+both = {signal.SIGINT, signal.SIGUSR1}
+for each in both:
+    signal.signal(each, lambda *_: None)
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, both)
+print("ready", flush=True)
+sys.stdin.read()
+print(len(both & signal.sigpending()), "for the main thread")
+"""
+
+
+@pytest.mark.parametrize("kernel", ["this one", "before 6.9"])
+def test_a_stop_is_for_the_main_thread_whatever_other_threads_would_take(
+    session: Session, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of polars keeps it to itself, and the cell runs on until it is killed."""
+    send = signal.pidfd_send_signal
+    if kernel == "before 6.9":
+
+        def without_flags(pidfd: int, signum: int, siginfo: None = None, flags: int = 0) -> None:
+            if flags:
+                raise OSError(errno.EINVAL, "Invalid argument")
+            send(pidfd, signum)
+
+        monkeypatch.setattr(signal, "pidfd_send_signal", without_flags)
+    command = [sys.executable, "-c", _WITH_A_THREAD_THAT_TAKES_SIGNALS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        session.forked(os.pidfd_open(child.pid))
+        session.ask_where()
+        session.interrupt()
+        assert child.communicate()[0] == "2 for the main thread\n"
 
 
 def test_where_a_cell_is_is_read_only_when_it_was_asked(session: Session) -> None:
