@@ -169,6 +169,7 @@ def _settle(ground: Ground, toolchains: Sequence[str]) -> None:
     os.chdir(ground.workspace)
     os.environ["PATH"] = ":".join([*(f"{folder}/bin" for folder in toolchains), os.environ.get("PATH", os.defpath)])
     os.environ.update(HOME=ground.scratch, TMPDIR=ground.scratch, MPLCONFIGDIR=f"{ground.scratch}/matplotlib")
+    os.environ["POLARS_OOC_SPILL_DIR"] = f"{ground.scratch}/polars"  # polars would wait for ever for one in /var/tmp
     tempfile.tempdir = None
     sys.argv = [""]
     # Neither the folder this program came from nor, ahead of the libraries, a folder that a cell can write.

@@ -537,6 +537,15 @@ def test_libraries_that_would_start_programs_for_their_workers_do_without(run) -
     assert (result.status, result.stdout, result.stderr) == ("ok", "3\n", "")
 
 
+def test_polars_streams_more_than_it_wants_to_hold(run) -> None:
+    """It puts the rest into a folder of its own, which has to be one that a cell may write."""
+    result = run(
+        "import polars as pl\nframe = pl.DataFrame({'a': range(2_000_000)}).lazy().sort('a', descending=True)\n"
+        "for _ in range(3):\n    rows = frame.collect(engine='streaming').height\nrows"
+    )
+    assert (result.status, result.stderr, result.result.text) == ("ok", "", "2000000")
+
+
 def test_a_figure_that_cannot_be_drawn_is_named_with_the_reason(run) -> None:
     result = run("import matplotlib.pyplot as plt\nplt.figure(figsize=(4000, 4000))\nplt.plot([1])")
     assert result.status == "ok"
