@@ -34,24 +34,24 @@ IFS= builtin read -r -d '' -u {_COMMANDS} __command && builtin eval "$__command"
 while IFS= builtin read -r -d '' -u {_COMMANDS} __command; do
   builtin eval "$__command" </dev/null >&{_STDOUT} 2>&{_STDERR} \\
     {_STDOUT}>&- {_STDERR}>&- {_COMMANDS}<&- {_REPORTS}>&-
-  {{ __status=$?; builtin set +euvx; }} 2>/dev/null
-  {{
-    builtin printf '%s\\0' "$__status"
-    builtin unset __command __status
-    builtin printf 'builtin shopt -s extglob\\n'
-    builtin declare -p
-    builtin declare -f
-    builtin alias -p
-    builtin shopt -p
-    builtin shopt -po
-    builtin printf 'builtin cd -- %q 2>&{_STDERR} || builtin cd -P .\\n\\0' "$PWD"
-  }} >&{_REPORTS} 2>/dev/null
+  {{ __status=$?; builtin trap - DEBUG; builtin set +euvx; }} >/dev/null 2>&1
+  builtin printf '%s\\0' "$__status" >&{_REPORTS} 2>/dev/null
+  builtin unset __command __status 2>/dev/null
+  builtin printf 'builtin shopt -s extglob\\n' >&{_REPORTS} 2>/dev/null
+  builtin declare -p >&{_REPORTS} 2>/dev/null
+  builtin declare -f >&{_REPORTS} 2>/dev/null
+  builtin alias -p >&{_REPORTS} 2>/dev/null
+  builtin shopt -p >&{_REPORTS} 2>/dev/null
+  builtin shopt -po >&{_REPORTS} 2>/dev/null
+  builtin printf 'builtin cd -- %q 2>&{_STDERR} || builtin cd -P .\\n\\0' "$PWD" >&{_REPORTS} 2>/dev/null
 done
 }}"""
 """One compound command, read as a whole before any alias of a thread can change how it is read.
 
 Functions are read back with `extglob`, which some of them need: one that cannot be read takes all that follows it away.
-Options come after the variables, because `allexport` would export them all. A folder that is gone is told on stderr."""
+Options come after the variables, because `allexport` would export them all. A folder that is gone is told on stderr.
+Each line is sent to the host by itself: a trap that a command has set may run between any two, and prints to stdout.
+One for DEBUG would run before each of them, so it ends with its command."""
 _SIGNALS = [signal.SIGINT, signal.SIGPIPE, signal.SIGUSR1, signal.SIGTERM, signal.SIGCHLD]
 _STATE_LIMIT = 1 << 20  # bash reads a pipe byte by byte: what is larger would take seconds to put back
 _PIECE = 1 << 16

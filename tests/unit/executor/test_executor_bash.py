@@ -186,6 +186,12 @@ def test_options_that_end_a_shell_hold_for_one_command(bash: Bash) -> None:
     assert (result.stdout, result.stderr) == ("still here\n", "")
 
 
+def test_a_trap_that_shows_each_step_shows_those_of_its_own_command(bash: Bash) -> None:
+    result = bash("trap 'echo \"> $BASH_COMMAND\"' DEBUG\nx=1\necho one")
+    assert (result.status, result.exit_status, result.stdout) == ("ok", 0, "> x=1\n> echo one\none\n")
+    assert bash("echo $x").stdout == "1\n"
+
+
 # How commands end
 
 WAYS_TO_END_A_SHELL = {
