@@ -31,7 +31,7 @@ from workers.delivery.reports.anchors import replaced, with_marks
 from workers.delivery.reports.page_chart import NARROW, WIDE, svg
 from workers.delivery.reports.page_markdown import to_html
 from workers.delivery.reports.second import second_line
-from workers.delivery.reports.tables import is_number
+from workers.delivery.reports.tables import are_keys, is_number
 from workers.delivery.reports.values import ReportInput
 
 _TITLE = 140
@@ -203,7 +203,7 @@ def _chart_table(chart: ChartData, given: ReportInput) -> dict[str, Any]:
     return {
         "caption": f"{caption}: {chart.title}" if chart.title.strip() and len(chart.series) else caption,
         "columns": _heads(columns, rows),
-        "rows": [[_item(item, language) for item in row] for row in rows[:_ROWS]],
+        "rows": _items(columns, rows, language),
         "more": say("page_rows", language, shown=min(len(rows), _ROWS), rows=total) if cut else "",
     }
 
@@ -242,8 +242,8 @@ def _lines(text: str, number: int, name: str) -> list[dict[str, str]]:
 
 def _table(table: TableData, number: int, given: ReportInput) -> dict[str, Any]:
     rows = [
-        {"id": _row_id(number, place) if number else "", "items": [_item(item, given.language) for item in row]}
-        for place, row in enumerate(table.rows[:_ROWS], 1)
+        {"id": _row_id(number, place) if number else "", "items": items}
+        for place, items in enumerate(_items(table.columns, table.rows, given.language), 1)
     ]
     shown = len(rows)
     more = say("page_rows", given.language, shown=shown, rows=table.total_rows) if table.total_rows > shown else ""
@@ -265,7 +265,15 @@ def _heads(names: Sequence[str], rows: Sequence[Sequence[Scalar]]) -> list[dict[
     ]
 
 
-def _item(item: Scalar, language: Language) -> dict[str, Any]:
+def _items(names: Sequence[str], rows: Sequence[Sequence[Scalar]], language: Language) -> list[list[dict[str, Any]]]:
+    """The first rows of a table, as they are shown."""
+    keys = [are_keys(name, (row[place] for row in rows if place < len(row))) for place, name in enumerate(names)]
+    return [[_item(item, language, is_key=key) for item, key in zip(row, keys, strict=False)] for row in rows[:_ROWS]]
+
+
+def _item(item: Scalar, language: Language, *, is_key: bool = False) -> dict[str, Any]:
+    if is_key and isinstance(item, int | float) and not isinstance(item, bool):
+        return {"text": f"{item:.0f}", "number": True}
     if item is None or isinstance(item, bool):
         return {"text": "" if item is None else str(item), "number": False}
     if isinstance(item, float):

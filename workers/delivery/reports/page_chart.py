@@ -16,6 +16,7 @@ from typing import NamedTuple
 from core.phrases import written
 from core.steps import ChartData, Scalar, SeriesData
 from core.values import Language
+from workers.delivery.reports.tables import are_keys
 from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
 
 WIDE, NARROW = 720, 350
@@ -100,7 +101,7 @@ def _standing(chart: ChartData, labels: Sequence[str], language: Language, width
                 x = middle + (number - len(chart.series) / 2) * thick
                 ends = sorted((up.at(0.0), up.at(amount)))
                 box = (x, ends[0], thick - 1, ends[1] - ends[0])
-                parts.append(_box(box, number, _said(chart, one, place, labels, language)))
+                parts.append(_box(box, number, _said(chart, one, place, label, language)))
     parts.append(_zero_line(left, width - _END, up.at(0.0)))
     return "".join(parts) + _name_along(chart, left, width, up.start + 2 * _LINE), up.start + _below(chart, 2)
 
@@ -126,7 +127,7 @@ def _lying(chart: ChartData, labels: Sequence[str], language: Language, width: i
             if (amount := _amount(one.points[place][1])) is not None:
                 ends = sorted((along.at(0.0), along.at(amount)))
                 box = (ends[0], upper + 3 + number * thick, ends[1] - ends[0], thick - 1)
-                parts.append(_box(box, number, _said(chart, one, place, labels, language)))
+                parts.append(_box(box, number, _said(chart, one, place, labels[place], language)))
     zero = along.at(0.0)
     parts.append(f'<path class="axis" d="M{zero:.1f} {top:.1f}V{bottom:.1f}"/>')
     name = _text((left + width) / 2, bottom + 2 * _LINE, chart.y, "middle", "name") if chart.y.strip() else ""
@@ -156,10 +157,13 @@ def _lines(chart: ChartData, labels: Sequence[str], language: Language, width: i
         if not is_scatter:
             parts.append(f'<path class="line s{number}" d="{_path(spots)}"/>')
         few = is_scatter or len(spots) <= _DOTS
+        names = (
+            labels if not is_xy(chart) else _names_along(chart, [_amount(x) or 0.0 for x, _ in one.points], language)
+        )
         for place, spot in enumerate(spots):
             if spot is not None:
                 kind = "dot" if few else "spot"
-                said = escape(_said(chart, one, place, labels, language))
+                said = escape(_said(chart, one, place, names[place], language))
                 at = f'cx="{spot[0]:.1f}" cy="{spot[1]:.1f}" r="{3.2 if few else 5}"'
                 parts.append(f'<circle class="{kind} s{number}" {at}><title>{said}</title></circle>')
     if up.low <= 0.0 <= up.high:
@@ -196,7 +200,9 @@ def _along(chart: ChartData, labels: Sequence[str], language: Language, start: f
         axis = _Axis(low, high, start, end, ())
         most = 8 if end - start > NARROW else 4
         shown = [value for value in ticks(low, high, most) if low <= value <= high] or [low]
-        names = _numbers(shown, language)
+        if _along_keys(chart):
+            shown = [value for value in shown if value.is_integer()] or [low]
+        names = _names_along(chart, shown, language)
         return _Axis(low, high, start, end, tuple(map(_Place, map(axis.at, shown), names)))
     axis = _Axis(low, high, start, end, ())
     spots = [axis.at(at or 0.0) for at in _values_along(chart, chart.series[0])]
@@ -278,10 +284,9 @@ def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
     return f'<text{of} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _said(chart: ChartData, one: SeriesData, place: int, labels: Sequence[str], language: Language) -> str:
-    """What a point says on hover."""
-    x, y = one.points[place]
-    along = labels[place] if not is_xy(chart) else next(iter(_numbers([_amount(x) or 0.0], language)))
+def _said(chart: ChartData, one: SeriesData, place: int, along: str, language: Language) -> str:
+    """What a point says on hover; `along` is its label."""
+    y = one.points[place][1]
     name = one.name or chart.y
     return f"{along} · {name}: {_exactly(y, language)}" if name else f"{along}: {_exactly(y, language)}"
 
@@ -294,6 +299,16 @@ def _numbers(values: Sequence[float], language: Language) -> Iterator[str]:
     """Values of an axis, as they are written there."""
     for value in values:
         yield written(f"{value:,.10g}", language)
+
+
+def _along_keys(chart: ChartData) -> bool:
+    """Whether years or keys stand along the chart."""
+    return are_keys(chart.x, (x for one in chart.series for x, _ in one.points))
+
+
+def _names_along(chart: ChartData, values: Sequence[float], language: Language) -> list[str]:
+    """Numbers along the chart, as they are written there."""
+    return [f"{value:.0f}" for value in values] if _along_keys(chart) else list(_numbers(values, language))
 
 
 def _amounts(chart: ChartData) -> list[float]:

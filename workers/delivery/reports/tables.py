@@ -36,6 +36,21 @@ def alignments(rows: Sequence[Sequence[str]], written: Sequence[Align | None]) -
 
 
 _BLANKS = ("", "-", "–", "—", "n/a", "NaN", "nan", "None", "<NA>")
+_KEY = re.compile(r"(?:^|[\W_])(?:id|key|code|zip|plz|year|jahr|année|annee|año|ano)(?:$|[\W_])|年", re.IGNORECASE)
+_YEARS = (1900, 2100)
+
+
+def are_keys(name: str, values: Iterable[object]) -> bool:
+    """Whether the numbers of a column or an axis are years, keys or codes: nobody writes "2,024" for a year.
+
+    Its name may say so; without such a name all of them are whole and could be years.
+    """
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if not all(float(value).is_integer() for value in numbers):
+        return False
+    return _KEY.search(name) is not None or (
+        bool(numbers) and all(_YEARS[0] <= value <= _YEARS[1] for value in numbers)
+    )
 
 
 def preview(rows: Sequence[Sequence[str]]) -> list[list[str]]:

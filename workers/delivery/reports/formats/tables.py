@@ -17,6 +17,7 @@ from core.phrases import number, say
 from core.steps import CellRan, ChartData, Scalar, TableData
 from core.values import Language
 from workers.delivery.reports.formats.prose import Grid, parts_of
+from workers.delivery.reports.tables import are_keys
 from workers.delivery.reports.values import ReportInput
 
 Item = bool | int | float | str | date | datetime | None
@@ -188,18 +189,13 @@ def _plain(value: Scalar) -> Item:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-_NO_AMOUNT = re.compile(
-    r"(?:^|[\W_])(?:id|key|code|zip|plz|year|jahr|année|annee|año|ano)(?:$|[\W_])|年", re.IGNORECASE
-)
-
-
 _SMALLEST_SHOWN = 0.00005
 """A smaller number, such as a p-value, would be shown as zero with four decimals."""
 
 
 def _format_of(name: str, numbers: Sequence[int | float]) -> str:
     if all(float(value).is_integer() for value in numbers):
-        return "0" if _NO_AMOUNT.search(name) else "#,##0"
+        return "0" if are_keys(name, numbers) else "#,##0"
     sizes = [abs(value) for value in numbers if value]
     if max(sizes) >= 10:
         return "#,##0.00"

@@ -232,6 +232,16 @@ def test_a_table_shows_the_amounts_that_the_report_names(value: float, shown: st
     assert f'<td class="r">{shown}</td>' in page(traced("Done.", CHARTED.model_copy(update={"tables": (rows,)})))
 
 
+def test_years_and_keys_of_a_table_have_no_marks_between_thousands() -> None:
+    names = ("year", "order_id", "date", "units")
+    rows = ((2024, 1_234_567, 2024, 12_345), (2023.0, 1_234_568, 2023, 2_345))
+    whole = TABLE.model_copy(update={"columns": names, "rows": rows, "total_columns": 4})
+    html = page(traced("Done.", CHARTED.model_copy(update={"tables": (whole,)})))
+    assert [*re.findall(r'<td class="r">([^<]*)</td>', html)[-8:]] == [
+        "2024", "1234567", "2024", "12,345", "2023", "1234568", "2023", "2,345"
+    ]  # fmt: skip
+
+
 def test_a_table_that_lacks_columns_says_so() -> None:
     wide = TABLE.model_copy(update={"total_columns": 40})
     told = page(traced("Done.", CHARTED.model_copy(update={"tables": (wide,)})))

@@ -134,6 +134,12 @@ def test_a_place_on_the_axis_is_no_label_of_a_bar() -> None:
     assert [each.split(" ")[0] for each in said(numbered)] == ["1", "2", "3", "4"]
 
 
+def test_years_along_a_line_are_no_amounts() -> None:
+    root = drawn(chart("line", [(2018, 1.5), (2019, 2), (2021, 3.5)]))
+    assert [each.text for each in root.iter("text")][-5:] == ["2018", "2019", "2020", "2021", "region"]
+    assert said(root)[0] == "2018 · units: 1.5"
+
+
 def test_values_are_written_as_the_language_writes_them() -> None:
     text = svg(chart("bar", [("Nord", 1234.5)]), "de", WIDE, "x")
     assert "Nord · units: 1.234,5" in text

@@ -105,6 +105,19 @@ def test_a_small_number_is_not_shown_as_zero(values: tuple[float, ...], shown: s
     assert column_of("p", values).format == shown
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "shown"),
+    [
+        ("date", (2018, 2021), "0"),
+        ("order_id", (7, 12), "0"),
+        ("units", (2018, 2101), "#,##0"),
+        ("units", (0, 12), "#,##0"),
+    ],
+)
+def test_whole_numbers_that_can_be_years_are_shown_as_years(name: str, values: tuple[int, ...], shown: str) -> None:
+    assert column_of(name, values).format == shown
+
+
 def test_no_cell_is_a_formula() -> None:
     found = [cell for sheet in book().worksheets for row in sheet.iter_rows() for cell in row if cell.value is not None]
     assert [cell.coordinate for cell in found if cell.data_type == "f"] == []
