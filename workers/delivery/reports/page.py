@@ -188,7 +188,8 @@ def _chart_table(chart: ChartData, given: ReportInput) -> dict[str, Any]:
     language = given.language
     along = chart.x or say("page_x", language)
     xs = [tuple(x for x, _ in series.points) for series in chart.series]
-    if chart.series and all(each == xs[0] for each in xs):
+    is_shared = bool(chart.series) and all(each == xs[0] for each in xs)
+    if is_shared:
         names = [series.name or chart.y or say("page_y", language) for series in chart.series]
         columns = [along, *names]
         rows: list[tuple[Scalar, ...]] = [
@@ -197,7 +198,8 @@ def _chart_table(chart: ChartData, given: ReportInput) -> dict[str, Any]:
     else:
         columns = [say("page_series", language), along, chart.y or say("page_y", language)]
         rows = [(series.name or chart.y, x, y) for series in chart.series for x, y in series.points]
-    total = max((series.total_points for series in chart.series), default=0)
+    totals = [series.total_points for series in chart.series]
+    total = max(totals, default=0) if is_shared else sum(totals)
     cut = len(rows) > _ROWS or any(series.total_points > len(series.points) for series in chart.series)
     caption = say("page_chart_data", language)
     return {

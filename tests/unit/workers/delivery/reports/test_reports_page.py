@@ -214,6 +214,16 @@ def test_a_chart_has_its_data_as_a_table_below() -> None:
     assert re.search(r'<td>North</td><td class="r">120</td>', html)
 
 
+def test_the_rows_of_a_chart_count_all_its_series() -> None:
+    points = [tuple((place + start, place) for place in range(150)) for start in (0.0, 0.5)]
+    series = tuple(
+        SeriesData(kind="scatter", name=name, points=each, total_points=150)
+        for name, each in zip("AB", points, strict=True)
+    )
+    apart = CHARTED.charts[0].model_copy(update={"series": series})
+    assert "The first 200 of 300." in page(traced("Done.", CHARTED.model_copy(update={"charts": (apart,)})))
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
