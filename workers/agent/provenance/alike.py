@@ -235,7 +235,7 @@ class Alike:
 
 
 def _is_any(size: float, sizes: Sequence[tuple[float, float]]) -> bool:
-    margin = 1e-9 * max(1.0, size)
+    margin = 1e-9 * size
     for value, slack in sizes:  # noqa: SIM110 - asked for each figure and formula: a generator costs more than it does
         if abs(size - value) <= slack + margin:
             return True

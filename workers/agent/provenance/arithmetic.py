@@ -8,6 +8,8 @@ from workers.agent.provenance.deriving import Derived
 
 _MOST = 6
 """Terms of a sum that are written out."""
+_SMALLEST = 1e-3
+"""Six decimals of a smaller number, such as a p-value, would lack digits that a report may show."""
 
 
 def arithmetic(one: Derived) -> str:
@@ -20,8 +22,10 @@ def arithmetic(one: Derived) -> str:
 
 
 def number(value: float) -> str:
-    """A number as people read it: thousands apart, no digit that says nothing."""
-    return f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+    """A number as people read it: thousands apart, no digit that says nothing. A tiny one is not written as zero."""
+    if abs(value) >= 1e15 or 0 < abs(value) < _SMALLEST:
+        return f"{value:.6g}"
+    return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
 def _forms(how: str, values: Sequence[float]) -> list[tuple[str, float]]:

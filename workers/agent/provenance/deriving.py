@@ -141,7 +141,7 @@ def _match(
         scale = _scale_of(claim, one, bench.facts)
         value, slack = one.value * scale, slack * scale
         for bound in limits:
-            if abs(abs(value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(1.0, abs(value)):
+            if abs(abs(value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * abs(value):
                 continue
             if signed and not _sign_fits(claim, one.value, bench.scene):
                 continue

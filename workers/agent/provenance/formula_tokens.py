@@ -131,7 +131,7 @@ def _value_fits(claim: Claim, result: Amount, chosen: Sequence[Fact], scene: Sce
     if claim.numeral.scale != 1.0:  # "299 k EUR": the formula may give 299,000 or 299
         factors |= {claim.numeral.scale, *facts.scales}
     return any(
-        abs(abs(result.value * factor) - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, abs(result.value))
+        abs(abs(result.value * factor) - bound.value) <= bound.slack * 1.001 + 1e-9 * bound.value
         for bound in bounds(claim, scene.reading.text)
         for factor in factors
     )

@@ -108,7 +108,7 @@ Told = Literal["", "fraction", "converted"]
 def _of_value(claim: Claim, bound: Bounds, facts: Facts, text: str) -> Iterator[tuple[Fact, Told]]:
     """The facts within these bounds, and how the claim states each."""
     value, slack = bound.value, bound.slack
-    margin = 1e-9 * max(abs(value), 1.0)
+    margin = 1e-9 * max(abs(value), slack)
     for fact in facts.near(value - slack, value + slack, percent=False):
         if _is_within(abs(fact.scaled), value, slack, fact.slack, margin):
             yield fact, ""
@@ -149,7 +149,7 @@ def _converted(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact
         value, slack = bound.value * factor, bound.slack * factor
         for fact in facts.near(value - slack, value + slack, percent=False):
             known = fact.unit == unit or (not fact.unit and not fact.given and digits >= _FEWEST_DIGITS)
-            if known and _is_within(abs(fact.scaled), value, slack, fact.slack, 1e-9 * max(value, 1.0)):
+            if known and _is_within(abs(fact.scaled), value, slack, fact.slack, 1e-9 * max(value, slack)):
                 yield fact, "converted"
 
 

@@ -82,7 +82,7 @@ def _fits(claim: Claim, one: Result, bench: Workbench) -> bool:
     if claim.numeral.scale in bench.facts.scales and one.how in ("sum", "difference"):
         scales.append(claim.numeral.scale)
     return any(
-        abs(abs(one.value) * scale - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, abs(bound.value))
+        abs(abs(one.value) * scale - bound.value) <= bound.slack * 1.001 + 1e-9 * bound.value
         for bound in bench.limits
         if not bound.coarse
         for scale in scales

@@ -58,6 +58,24 @@ def test_a_number_is_not_that_of_an_output_a_million_times_smaller(figure: str) 
 
 
 @pytest.mark.parametrize(
+    ("figure", "output"),
+    [("1e-11", "p 1e-12\n"), ("2.6e-9", "p 2.5e-09\n"), ("3e-11", "p 0.0\n"), ("4.4e-10", "a 3.12e-7\nb 3.11e-7\n")],
+)
+def test_a_tiny_number_is_no_other_tiny_number(figure: str, output: str) -> None:
+    assert first(f"Here p = {figure}.", output).state == "unsourced"
+
+
+@pytest.mark.parametrize(("figure", "output"), [("1e-12", "p 1e-12\n"), ("2.5e-9", "p 2.5137e-09\n")])
+def test_a_tiny_number_is_found_and_rounded_as_any_other(figure: str, output: str) -> None:
+    assert first(f"Here p = {figure}.", output).state == "sourced"
+
+
+def test_the_arithmetic_of_tiny_numbers_shows_them() -> None:
+    ratio = first("North is 3.00 times South.", "North 3e-7\nSouth 1e-7\n")
+    assert ratio.arithmetic == "3e-07 / 1e-07 = 3"
+
+
+@pytest.mark.parametrize(
     ("figure", "state"),
     [("12.3 %", "sourced"), ("12.34%", "sourced"), ("12.4 %", "unsourced"), ("0.12 %", "unsourced")],
 )
