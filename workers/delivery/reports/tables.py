@@ -53,6 +53,16 @@ def are_keys(name: str, values: Iterable[object]) -> bool:
     )
 
 
+def widths(wanted: Sequence[float], room: float) -> list[float]:
+    """The widths of columns that want so much each. Where room is short the widest share what the others leave: a
+    narrow column is not squeezed, and its numbers are not broken, because another one has a long text."""
+    found = [0.0] * len(wanted)
+    for done, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        found[place] = min(wanted[place], room / (len(wanted) - done))
+        room -= found[place]
+    return found
+
+
 def preview(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The first rows and columns of a table that is too large for a table block."""
     first = [row[: Limit.TABLE_COLUMNS] for row in rows[: _PREVIEW_ROWS + 1]]

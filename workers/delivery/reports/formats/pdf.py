@@ -21,7 +21,7 @@ from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, parts_of
 from workers.delivery.reports.formats.slides import size_of_png
 from workers.delivery.reports.second import second_line
-from workers.delivery.reports.tables import alignments
+from workers.delivery.reports.tables import alignments, widths
 from workers.delivery.reports.values import ReportInput
 
 _INK, _QUIET, _HEAD = (28, 36, 46), (95, 107, 122), (232, 238, 245)
@@ -34,6 +34,8 @@ _MANY, _SHORT_CELL = 6, 120
 """With more columns than these a cell has fewer characters: a row must fit on a page."""
 _NARROW = 10.0
 """Millimetres of the narrowest column: a single letter must fit in, beside the padding."""
+_LETTER, _PADDING = 2.0, 3.0
+"""Millimetres of a digit of a table, and of what is around the text of a cell."""
 _TITLE = 140
 _SANS: Final = (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf"), ("I", "DejaVuSans-Oblique.ttf"))
 
@@ -147,7 +149,7 @@ class _Page:
         self.part(Part(say("report_figures", given.language), ()))
         self._quiet(counts_line(given.sources, given.language))
         rows = [(one.figure, source_line(one, given.numbered, given.language)) for one in given.sources]
-        self._table([("", ""), *dict.fromkeys(rows)], widths=(1, 5), headed=False)
+        self._table([("", ""), *dict.fromkeys(rows)], shares=(1, 5), headed=False)
 
     def _line(self, line: Line) -> None:
         made = self.made
@@ -172,7 +174,7 @@ class _Page:
         made.set_left_margin(20)
         made.ln(_STEP + 1.6)
 
-    def _table(self, rows: Sequence[Sequence[str]], widths: Sequence[int] = (), *, headed: bool = True) -> None:
+    def _table(self, rows: Sequence[Sequence[str]], shares: Sequence[int] = (), *, headed: bool = True) -> None:
         made, shown = self.made, [row[:_COLUMNS] for row in rows[: _ROWS + 1]]
         columns = max(map(len, shown), default=0)
         if not columns:
@@ -185,7 +187,7 @@ class _Page:
         head = FontFace(emphasis="BOLD", fill_color=_HEAD)
         with made.table(
             text_align=aligns,
-            col_widths=tuple(widths) or self._widths(grid, columns),
+            col_widths=tuple(shares) or self._widths(grid, columns),
             borders_layout=TableBordersLayout.HORIZONTAL_LINES,
             headings_style=head,
             first_row_as_headings=headed,
@@ -202,11 +204,9 @@ class _Page:
         made.ln(3)
 
     def _widths(self, grid: Sequence[Sequence[str]], columns: int) -> tuple[float, ...]:
-        """The columns' shares of the width, about as their texts are long."""
+        """The columns' widths, about as their texts are long."""
         longest = (max(len(row[place].encode("gbk", "replace")) for row in grid) for place in range(columns))
-        wanted = [min(max(4, each), 40) for each in longest]
-        least = sum(wanted) * _NARROW / self.made.epw
-        return tuple(max(each, least) for each in wanted)
+        return tuple(widths([max(_LETTER * each + _PADDING, _NARROW) for each in longest], self.made.epw))
 
     def _write(self, text: str, size: float, style: str, step: float) -> None:
         self._style("sans", style, size)

@@ -33,7 +33,7 @@ from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_of
 from workers.delivery.reports.second import second_line
-from workers.delivery.reports.tables import alignments
+from workers.delivery.reports.tables import alignments, widths
 from workers.delivery.reports.values import PAGE, ReportInput
 from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
 
@@ -440,15 +440,16 @@ def _write(paragraph: Any, runs: Iterable[Run], size: int, colour: Any = _INK) -
 
 def _grid(slide: Any, rows: Sequence[Sequence[str]]) -> None:
     columns = max(map(len, rows))
-    widths = [max(4, *(places(row[place]) if place < len(row) else 0 for row in rows)) for place in range(columns)]
-    room = _WIDTH - 2 * _EDGE
-    total = min(room, Inches(0.13) * sum(widths) + Inches(0.35) * columns)
+    letters = [max(4, *(places(row[place]) if place < len(row) else 0 for row in rows)) for place in range(columns)]
+    wide = widths([Inches(0.13) * each + Inches(0.35) for each in letters], _WIDTH - 2 * _EDGE)
     height = Inches(0.36)
-    shape = slide.shapes.add_table(len(rows), columns, _EDGE, _TOP + Inches(0.15), Emu(int(total)), height * len(rows))
+    shape = slide.shapes.add_table(
+        len(rows), columns, _EDGE, _TOP + Inches(0.15), Emu(int(sum(wide))), height * len(rows)
+    )
     table = shape.table
     aligns = alignments(rows, ())
-    for place, width in enumerate(widths):
-        table.columns[place].width = Emu(int(total * width / sum(widths)))
+    for place, width in enumerate(wide):
+        table.columns[place].width = Emu(int(width))
     for number, row in enumerate(rows):
         table.rows[number].height = height
         for place in range(columns):

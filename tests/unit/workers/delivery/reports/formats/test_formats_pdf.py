@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
 from pathlib import Path
 
+import pdfplumber
 import pytest
 from format_cases import FULL
 from fpdf import FPDF
@@ -76,6 +78,16 @@ def test_every_table_fits_on_paper(lengths: list[int], letter: str) -> None:
     rows = [["h"] * len(lengths), ["---"] * len(lengths), [letter * length for length in lengths]]
     given = case("\n".join(f"|{'|'.join(row)}|" for row in rows))
     assert files_in("pdf", given)[0].data.startswith(b"%PDF-")
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_a_long_text_does_not_break_the_numbers_beside_it() -> None:
+    head = "| Region | Revenue | Share | Growth | When | Price | Note |\n|" + "---|" * 7
+    row = f"| North | 1,234,567 | 61.7 % | +3.5 % | 2024-01-01 | $13.7K | {'Donaudampfschiff ' * 6}|"
+    (file,) = in_format("pdf", case(f"Done.\n\n{head}\n{row}"))
+    with pdfplumber.open(io.BytesIO(file.data)) as opened:
+        words = {word["text"] for word in opened.pages[0].extract_words()}
+    assert {"Growth", "1,234,567", "61.7", "+3.5", "2024-01-01", "$13.7K"} <= words
 
 
 @pytest.mark.usefixtures("no_browser")

@@ -103,6 +103,17 @@ def test_a_table_ends_above_the_line_that_says_what_is_missing() -> None:
     assert grid.top + grid.height <= note.top
 
 
+def test_a_long_text_does_not_break_the_numbers_beside_it() -> None:
+    long = "Donaudampfschifffahrtsgesellschaftskapitän and more"
+    head = "| Region | Revenue | Share | Growth | When | Price | Note |\n|" + "---|" * 7
+    row = f"| North | 1,234,567 | 61.7 % | +3.5 % | 2024-01-01 | $13.7K | {long} |"
+    shapes = [shape for slide in deck(case(f"Done.\n\n{head}\n{row}")).slides for shape in slide.shapes]
+    (shown,) = (shape.table for shape in shapes if shape.has_table)
+    inches = [column.width / 914_400 for column in shown.columns]
+    assert all(0.2 + 0.11 * letters <= wide for letters, wide in zip((6, 9, 6, 6, 10, 6), inches, strict=False)), inches
+    assert sum(inches) <= 12.04
+
+
 def test_a_chart_of_which_points_are_missing_stays_a_picture() -> None:
     slides = {slide.shapes.title.text_frame.text: slide for slide in deck(FULL).slides}
     assert [shape.shape_type.name for shape in slides["Cut"].shapes if shape.shape_type.name == "PICTURE"]
