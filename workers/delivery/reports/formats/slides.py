@@ -19,7 +19,7 @@ from typing import Any, Final
 from pptx import Presentation
 from pptx.chart import data as chart_data
 from pptx.dml import color
-from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION
+from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION, XL_TICK_LABEL_POSITION
 from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
 from pptx.oxml.ns import qn
 from pptx.util import Emu, Inches, Pt
@@ -340,6 +340,8 @@ def _axes(drawn: Any, chart: ChartData) -> None:
         # A program may let an axis begin elsewhere: nearly equal bars would look far apart.
         up.minimum_scale = 0 if min(amounts) >= 0 else None
         up.maximum_scale = 0 if max(amounts) <= 0 < -min(amounts) else None
+    if min(amounts, default=0.0) < 0:
+        along.tick_label_position = XL_TICK_LABEL_POSITION.LOW  # at the axis they would stand on what is below zero
     up.tick_labels.number_format = _axis_format(amounts)
     up.tick_labels.number_format_is_linked = False
 

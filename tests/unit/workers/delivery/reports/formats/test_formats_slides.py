@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from format_cases import CELL, FULL, MONTHS, chart
 from pptx import Presentation
+from pptx.enum.chart import XL_TICK_LABEL_POSITION
 from report_cases import CASES, case, table
 
 from workers.delivery.reports.formats import files_in
@@ -65,14 +66,25 @@ def test_charts_with_known_data_are_native_and_hold_it() -> None:
     assert list(bar.plots[0].series[0].values) == [None, 765_432.0, 1_234_567.0]  # counted from below
 
 
-def axis(kind: str, *values: float) -> Any:
-    """The axis of the values of a chart of these."""
+def drawn_of(kind: str, *values: float) -> Any:
+    """The chart of these values."""
     drawn = chart("Rates", kind, [(f"{number}", value) for number, value in enumerate(values)])
     figure = FULL.cells[2].figures[0].model_copy(update={"name": "Rates.png"})
     cell = FULL.cells[2].model_copy(update={"charts": (drawn,), "figures": (figure,)})
     slides = deck(case("Done.", cells=(cell,), pictures=FULL.pictures)).slides
     (found,) = (shape.chart for slide in slides for shape in slide.shapes if shape.has_chart)
-    return found.value_axis
+    return found
+
+
+def axis(kind: str, *values: float) -> Any:
+    """The axis of the values of a chart of these."""
+    return drawn_of(kind, *values).value_axis
+
+
+@pytest.mark.parametrize("kind", ["bar", "line"])
+def test_names_along_a_chart_do_not_stand_on_what_is_below_zero(kind: str) -> None:
+    assert drawn_of(kind, -12, 30).category_axis.tick_label_position == XL_TICK_LABEL_POSITION.LOW
+    assert drawn_of(kind, 12, 30).category_axis.tick_label_position == XL_TICK_LABEL_POSITION.NEXT_TO_AXIS
 
 
 def test_bars_begin_at_zero() -> None:
