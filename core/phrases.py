@@ -91,9 +91,13 @@ UNSPACED: Final[frozenset[Language]] = frozenset({"zh", "ja"})
 """The languages that set no space between sentences, and write marks in full width."""
 
 
+_EXACT_DIGITS: Final = 15
+"""A float tells so many digits for certain: with six, a limit of 1,234,567 would read 1.23457e+06."""
+
+
 def number(value: float, language: Language) -> str:
     """A number as the language writes it. Raises ValueError or TypeError when the value is none."""
-    return written(f"{value:,}" if isinstance(value, int) else f"{value:,g}", language)
+    return written(f"{value:,}" if isinstance(value, int) else f"{value:,.{_EXACT_DIGITS}g}", language)
 
 
 def decimal(value: float, digits: int, language: Language) -> str:

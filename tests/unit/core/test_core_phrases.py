@@ -183,6 +183,13 @@ def test_a_number_with_decimals_is_written_as_its_language_writes_it() -> None:
     assert number(-1200, "de") == "-1.200"
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1_000_000.0, "1,000,000"), (1_234_567.0, "1,234,567"), (12_345.67, "12,345.67"), (0.3, "0.3")]
+)
+def test_a_limit_that_somebody_set_is_written_with_all_its_digits(value: float, shown: str) -> None:
+    assert number(value, "en") == shown
+
+
 def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="format code"):
         say("notice_memory_error", "de", limit="many")
