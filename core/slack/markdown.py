@@ -117,6 +117,19 @@ def top_headings(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
+def closed(text: str) -> str:
+    """The text with an end for code or raw HTML that has none: what is written below would be a part of it."""
+    fences = [token.markup for token in _tokens(text) if token.type == "fence" and token.level == 0]
+    for end in ("", *fences[-1:], *_ENDS_OF_HTML):
+        ended = f"{text}\n{end}" if end else text
+        if len(top_headings(f"{ended}\n\n# below")) > len(top_headings(ended)):
+            return ended
+    return text
+
+
+_ENDS_OF_HTML = ("</pre>", "</script>", "</style>", "</textarea>", "?>")
+
+
 def plain_text(text: str) -> str:
     """The text of Markdown without its marks, a line per block: for notifications and screen readers."""
     lines: list[str] = []

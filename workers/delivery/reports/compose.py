@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from core.figure_sources import source_line
 from core.phrases import UNSPACED, decimal, number, say
 from core.slack.folding import tells_method
-from core.slack.markdown import escape_markdown, headings
+from core.slack.markdown import closed, escape_markdown, headings
 from core.slack.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
 from core.values import Language
@@ -101,7 +101,7 @@ def whole(given: ReportInput) -> str:
     by = say("report_asked_by", given.language, author=escape_markdown(given.asker)) if given.asker else ""
     foot = footer(given)
     parts = [
-        *map(given.safe, (asked, by, given.report.strip(), sections(given), figures(given))),
+        *map(given.safe, (asked, by, closed(given.report.strip()), sections(given), figures(given))),
         second(given),
         given.safe(checked(given)),
         given.safe(f"---\n\n{escape_markdown(foot)}") if foot else "",

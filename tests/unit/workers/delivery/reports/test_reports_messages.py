@@ -14,7 +14,7 @@ from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_
 
 from core.rows import Spent
 from core.slack.blocks import SlackMessage, as_plain_tables, broken_limits, characters
-from core.slack.markdown import plain_text
+from core.slack.markdown import closed, headings, plain_text
 from core.steps import Asked, Briefed, FileProblem, Finished, Replied, Usage
 from workers.delivery.reports import Report, ReportInput, render_report, report_input
 from workers.delivery.reports.tables import is_number, to_csv
@@ -87,6 +87,18 @@ def test_what_we_know_stands_in_the_file_in_the_language_of_the_question() -> No
     for words in ("本消息列中的图表", "代码已读取", "我无法读取这种文件", "运行时间过长"):
         assert words in chinese
     assert "分析过程" not in chinese, "the model wrote a section on the method itself"
+
+
+@pytest.mark.parametrize("end", ["```python\nx = 1", "~~~~\nx", "<pre>\nx", "<textarea>\nx", "# below\n\n```\nx"])
+def test_code_without_an_end_does_not_swallow_what_stands_below_in_the_file(end: str) -> None:
+    whole = render_report(case(f"Done.\n\n{end}")).markdown
+    assert "Limits of this run" in headings(whole)
+    assert whole.count("Done.") == 1
+
+
+@pytest.mark.parametrize("end", ["", "```\nx\n```", "- a\n  ```\n  x", "> ```\n> x", "    x", "text"])
+def test_code_that_ends_gets_no_other_end(end: str) -> None:
+    assert closed(f"Done.\n\n{end}") == f"Done.\n\n{end}"
 
 
 def test_the_thread_shows_the_answer_its_limits_and_one_line_of_files() -> None:
