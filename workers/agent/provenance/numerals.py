@@ -154,7 +154,8 @@ _NUMBER = re.compile(
     r"(?P<digits>\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])(?:\.\d+)?|"  # 12,34,567 in India
     r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
-    r"(?P<exp>[eE][+-]?\d{1,3})?"
+    rf"(?P<exp>[eE][+-]?\d{{1,3}}|{_GAP}(?:\\?[*×⋅·]|x){_GAP}10"
+    r"(?:\^\{?(?P<caret>[-−–+]?\d{1,2})\}?|(?P<small>[⁻⁺]?[⁰¹²³⁴-⁹]{1,2})))?"
     rf"(?P<tail>{_GAP}(?:(?P<scale>(?(before)[TB]\b|(?!))|{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
     r"|(?P<percent>%|％|percent(?!a)|Prozent(?!p)|pct\b)"
@@ -325,9 +326,10 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
             end = match.end("exp") if match["exp"] else match.end("digits")
             if re.match(r"[A-Za-z_\u00c0-\u024f]", text[end : end + 1]) and not re.match(r"[x×](?![a-z])", text[end:]):
                 continue
-        if len(match["digits"]) > _LONGEST or len(match["exp"] or "") > 4:
+        exponent = _exponent(match)
+        if len(match["digits"]) > _LONGEST or len(exponent) > 4:
             continue
-        readings = tuple(_readings(match["digits"], match["mark"], match["exp"] or "", marks))
+        readings = tuple(_readings(match["digits"], match["mark"], exponent, marks))
         written = match["sign"] or match["sign2"] or ""
         behind_digit = match.start() and text[match.start() - 1].isdigit()
         negative = written in ("-", "−", "–") and bool(written) and not behind_digit
@@ -366,6 +368,15 @@ def _unit(match: re.Match[str]) -> str:
         return CURRENCIES.get(currency.casefold(), "")
     unit = (match["unit"] or "").casefold()
     return SAME_UNIT.get(unit, unit)
+
+
+def _exponent(match: re.Match[str]) -> str:
+    """The power of ten behind the digits, as Python writes it: "e-5", also for "× 10^-5" and "× 10⁻⁵"."""
+    written = match["caret"] or match["small"]
+    return "e" + written.translate(_SMALL_DIGITS) if written else match["exp"] or ""
+
+
+_SMALL_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456789-+--")
 
 
 def _readings(digits: str, mark: str | None, exp: str, marks: Marks) -> Iterator[tuple[float, int]]:

@@ -70,6 +70,20 @@ def test_a_tiny_number_is_found_and_rounded_as_any_other(figure: str, output: st
     assert first(f"Here p = {figure}.", output).state == "sourced"
 
 
+@pytest.mark.parametrize(
+    "figure", ["1.2 × 10⁻⁵", "1.2 × 10^-5", "1.2·10⁻⁵", "1.2 x 10^{-5}", "1.2 × 10^−5", "1,2 × 10⁻⁵"]
+)
+def test_a_power_of_ten_is_a_part_of_its_number(figure: str) -> None:
+    assert states(f"Here p = {figure}.", "p 1.2e-5\n") == {figure: "sourced"}
+    assert states(f"Here p = {figure}.", "p 1.2e-4\n") == {figure: "unsourced"}
+    assert states(f"Here p = {figure}.", "p 1.2\n") == {figure: "unsourced"}
+
+
+def test_a_power_of_ten_has_a_unit_like_any_number() -> None:
+    assert states("The earth has 5.97 × 10²⁴ kg.", "mass_kg 5.97e24\n") == {"5.97 × 10²⁴ kg": "sourced"}
+    assert states("A grid of 300 x 10 cells.", "rows 300\ncolumns 10\n") == {"300": "sourced", "10": "sourced"}
+
+
 def test_the_arithmetic_of_tiny_numbers_shows_them() -> None:
     ratio = first("North is 3.00 times South.", "North 3e-7\nSouth 1e-7\n")
     assert ratio.arithmetic == "3e-07 / 1e-07 = 3"
