@@ -16,7 +16,7 @@ from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
 from workers.delivery.reports import compose
-from workers.delivery.reports.formats.tables import with_numbers
+from workers.delivery.reports.formats.tables import mark_of, with_numbers
 from workers.delivery.reports.native_charts import native_charts
 from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.page import page
@@ -109,6 +109,7 @@ class _Thread:
     def __init__(self, given: ReportInput) -> None:
         self.files: list[ReportFile] = []
         self._given = given
+        self._mark = mark_of(given.report, given.language)
         self._messages: list[list[Block]] = [[]]
         self._tables = 0
         self._heading = ""
@@ -156,7 +157,7 @@ class _Thread:
         shown = [list(row) for row in rows]
         if len(shown) > 1:
             caption = self._heading or say("format_answer", self._given.language)
-            block = kit.data_table(with_numbers(shown, self._given.language), caption)
+            block = kit.data_table(with_numbers(shown, self._mark), caption)
         else:
             block = kit.table(shown, alignments(shown, table.aligns[: Limit.TABLE_COLUMNS]))
         if self._room() < kit.characters([block]):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.values import Language
-from workers.delivery.reports.formats.tables import with_numbers
+from workers.delivery.reports.formats.tables import mark_of, with_numbers
 
 pytestmark = pytest.mark.long
 
@@ -106,7 +106,7 @@ def test_what_is_understood_is_answered_right_in_the_language_of_the_question(
         for line in answer.report.splitlines()
         if line.startswith("| ") and line.split("|")[1].strip() in BRANCHES
     ]
-    found = {row[0]: row[1] for row in with_numbers([["Filiale"] * len(rows[0]), *rows], language)[1:]}
+    found = {row[0]: row[1] for row in with_numbers([["Filiale"] * len(rows[0]), *rows], mark_of("", language))[1:]}
     assert set(found) == set(BRANCHES)
     for branch, value in found.items():
         assert isinstance(value, tuple), value

@@ -20,6 +20,8 @@ from workers.delivery.reports.formats.prose import Grid, parts_of
 from workers.delivery.reports.tables import are_keys
 from workers.delivery.reports.values import ReportInput
 
+Mark = Literal["point", "comma"]
+"""What stands before decimals."""
 Item = bool | int | float | str | date | datetime | None
 
 TEXT: Final = "@"
@@ -78,16 +80,16 @@ def _each_once(found: Iterable[DataTable]) -> list[DataTable]:
     return [table for table in known.values() if table.columns and table.rows]
 
 
-def typed_grid(title: str, grid: Grid, language: Language, source: str = "") -> DataTable:
-    """A table of texts with the values that they say."""
+def typed_grid(title: str, grid: Grid, mark: Mark, source: str = "") -> DataTable:
+    """A table of texts with the values that they say. `mark` stands before their decimals."""
     head, *rows = grid.rows or ((),)
     texts = [[row[place] if place < len(row) else "" for row in rows] for place in range(len(head))]
-    return DataTable(title, tuple(_said(name, each, language) for name, each in zip(head, texts, strict=True)), source)
+    return DataTable(title, tuple(_said(name, each, mark) for name, each in zip(head, texts, strict=True)), source)
 
 
-def with_numbers(rows: Sequence[Sequence[str]], language: Language) -> list[list[str | tuple[float, str]]]:
+def with_numbers(rows: Sequence[Sequence[str]], mark: Mark) -> list[list[str | tuple[float, str]]]:
     """The same rows, header first; in columns of numbers each cell with its number and the text that shows it."""
-    typed = typed_grid("", Grid(tuple(map(tuple, rows))), language).columns
+    typed = typed_grid("", Grid(tuple(map(tuple, rows))), mark).columns
     found: list[list[str | tuple[float, str]]] = [list(rows[0])]
     for place, row in enumerate(rows[1:]):
         values = [column.values[place] if column.is_number else None for column in typed]
@@ -97,11 +99,12 @@ def with_numbers(rows: Sequence[Sequence[str]], language: Language) -> list[list
 
 
 def _written(given: ReportInput) -> Iterator[DataTable]:
+    mark = mark_of(given.report, given.language)
     for part in parts_of(given.safe_report):
         for item in part.items:
             if isinstance(item, Grid):
                 title = part.title or say("format_answer", given.language)
-                yield typed_grid(title, item, given.language, say("format_from_report", given.language))
+                yield typed_grid(title, item, mark, say("format_from_report", given.language))
 
 
 def _computed(given: ReportInput) -> Iterator[DataTable]:
@@ -238,7 +241,7 @@ class _Said(NamedTuple):
 
 _SIGN, _CURRENCY = r"(?P<sign>[-+−]?)", r"(?:[$€£¥₩₹]|US\$|EUR|USD|GBP|CHF|CNY|JPY)"
 _AFTER = rf"(?P<after>%|‰|[kKMB]|{_CURRENCY}|元)?"
-_DIGITS: Final[dict[Literal["point", "comma"], str]] = {
+_DIGITS: Final[dict[Mark, str]] = {
     "point": r"(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?P<part>\d+))?",
     "comma": r"(?P<whole>\d{1,3}(?:[.\u00a0\u202f ]\d{3})+|\d+)(?:,(?P<part>\d+))?",
 }
@@ -247,16 +250,37 @@ _NUMBERS = {
     for marks, digits in _DIGITS.items()
 }
 _COMMA_LANGUAGES: Final = frozenset({"de", "es", "fr"})
+
+
+def _sure(point: str, group: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<![\d.,])(?:\d{{1,3}}(?:{group}\d{{3}})+{point}\d+|\d{{1,3}}(?:{group}\d{{3}}){{2,}}(?![.,]?\d)"
+        rf"|\d+{point}\d{{1,2}}[\s\u00a0\u202f]?%)"
+    )
+
+
+_SURELY: Final[dict[Mark, re.Pattern[str]]] = {"point": _sure(r"\.", ","), "comma": _sure(",", r"\.")}
+"""Numbers that can be read in one way only: 1,234.5 or 1,234,567 or 12.5 %."""
 _SCALES: Final = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000}
 _COMMAS: Final = {"k": ",", "K": ",", "M": ",,", "B": ",,,"}
 _OF_BYTES = re.compile(r"byte|octet|oktett|size|größe|taille|tamaño|memory|storage|大小|字节|サイズ|バイト", re.I)
 
 
-def _said(name: str, texts: Sequence[str], language: Language) -> Column:
+def mark_of(report: str, language: Language) -> Mark:
+    """What stands before the decimals of a report: what its language sets, unless its numbers say otherwise.
+
+    People are answered in more languages than ours, and in some countries of a language it is the other one.
+    """
+    usual: Mark = "comma" if language in _COMMA_LANGUAGES else "point"
+    other: Mark = "point" if usual == "comma" else "comma"
+    return other if len(_SURELY[other].findall(report)) > len(_SURELY[usual].findall(report)) else usual
+
+
+def _said(name: str, texts: Sequence[str], mark: Mark) -> Column:
     """A column of texts as numbers or dates where every filled one says one, in the same unit; else as text."""
     if days := _dates(texts):
         return Column(name, *days)
-    said = [None if text.strip() in _BLANKS else _number(text.strip(), language) for text in texts]
+    said = [None if text.strip() in _BLANKS else _number(text.strip(), mark) for text in texts]
     filled = [text for text in texts if text.strip() not in _BLANKS]
     numbers = [one for one in said if one is not None]
     is_mixed = len({(one.before, one.after) for one in numbers}) > 1
@@ -272,8 +296,8 @@ def _in_bytes(name: str, filled: Sequence[str], first: _Said) -> bool:
     return bool(_OF_BYTES.search(name)) or any(text.strip()[-2].isspace() for text in filled)
 
 
-def _number(text: str, language: Language) -> _Said | None:
-    match = _NUMBERS["comma" if language in _COMMA_LANGUAGES else "point"].fullmatch(text)
+def _number(text: str, mark: Mark) -> _Said | None:
+    match = _NUMBERS[mark].fullmatch(text)
     if match is None:
         return None
     written, part = match["whole"], match["part"] or ""

@@ -20,7 +20,7 @@ from core.values import Language
 from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.excel import _sheet_name
 from workers.delivery.reports.formats.prose import Grid
-from workers.delivery.reports.formats.tables import column_of, typed_grid
+from workers.delivery.reports.formats.tables import column_of, mark_of, tables_of, typed_grid
 
 
 def book(**changes: object) -> Any:
@@ -158,11 +158,30 @@ def test_a_column_is_numbers_only_if_each_text_says_one(
     language: Language, texts: list[str], values: tuple[object, ...]
 ) -> None:
     grid = Grid((("n",), *((text,) for text in texts)))
-    assert typed_grid("t", grid, language).columns[0].values == values
+    assert typed_grid("t", grid, mark_of("", language)).columns[0].values == values
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "text", "value"),
+    [
+        ("en", "Il nord vende il 12,5 % del totale.", "1.234", 1234),
+        ("en", "Nord: 1.234.567 euro.", "1.234", 1234),
+        ("es", "El norte vende el 12.5 % del total.", "1,234", 1234),
+        ("de", "Zusammen 2,221.50 und 1,2 Mio.", "1,234", 1234),
+        ("de", "Nord ist um 10.30 Uhr vorn, mit 12,5 %.", "1,234", 1.234),
+        ("en", "North sells 12.5 % of rows 1,2 and 3.", "1.234", 1.234),
+        ("en", "North leads.", "1,234", 1234),
+    ],
+)
+def test_the_numbers_of_a_report_say_how_its_tables_are_read(
+    language: Language, said: str, text: str, value: float
+) -> None:
+    (table,) = tables_of(case(f"{said}\n\n| Region | Units |\n|---|---|\n| A | {text} |", language=language, cells=()))
+    assert table.columns[1].values == (value,)
 
 
 def test_per_mille_is_shown_as_it_was_written() -> None:
-    column = typed_grid("t", Grid((("n",), ("3.2‰",), ("12.7‰",))), "en").columns[0]
+    column = typed_grid("t", Grid((("n",), ("3.2‰",), ("12.7‰",))), "point").columns[0]
     assert column.format == '0.0"‰"'
 
 
@@ -207,5 +226,5 @@ def test_csv_holds_bare_values() -> None:
     ],
 )
 def test_bytes_are_no_billions(name: str, texts: list[str], value: object) -> None:
-    (column,) = typed_grid("", Grid(((name,), *((text,) for text in texts))), "en").columns
+    (column,) = typed_grid("", Grid(((name,), *((text,) for text in texts))), "point").columns
     assert column.values[0] == value
