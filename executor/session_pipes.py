@@ -32,6 +32,8 @@ class Pipes:
         self.results, child_results = os.pipe()
         self.stdout, child_stdout = os.pipe()
         self.stderr, child_stderr = os.pipe()
+        for output in (child_stdout, child_stderr):  # a subprocess of another uid may open /dev/stdout and the like
+            os.fchmod(output, 0o622)
         self.trace, child_trace = os.pipe()
         self.state, child_state = os.pipe()
         self.setup, child_setup = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -20,6 +20,8 @@ WORKSPACE = "/workspace"
 SCRATCH = "/tmp"  # a private one  # noqa: S108
 CACHE = "/cache"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
+_OWN_DESCRIPTORS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
+"""Names in /dev of what a process has open: a shell needs them for `<(...)` and for `>/dev/stderr`."""
 _SYSTEM = (
     "/usr",
     "/lib",
@@ -94,6 +96,8 @@ def build(sources: Sources) -> None:
     calls.mount("tmp", "tmp", "tmpfs", _PLAIN, "size=1m,mode=755")
     for source in [*sources.libraries, *sources.devices]:
         _show(source)
+    for name, which in _OWN_DESCRIPTORS.items():
+        os.symlink(f"/proc/self/fd{which}", f"dev/{name}")
     if sources.cache.descriptor is not None:
         _bind(sources.cache.descriptor, CACHE[1:], _NO_SURPRISES | calls.MOUNT_ATTR_NOEXEC)
     Path("etc/passwd").write_text(f"analyst:x:{os.getuid()}:{os.getgid()}::{WORKSPACE}:/bin/false\n")

@@ -144,6 +144,17 @@ def test_a_command_has_no_terminal_and_waits_for_no_answer(bash: Bash) -> None:
     assert (result.stdout, result.stderr) == ("no answer\n", "")
 
 
+def test_the_output_of_one_command_is_a_file_to_another(bash: Bash) -> None:
+    lines = "while read -r x; do echo $x; done < <(echo five)"
+    result = bash(f"paste <(seq 2) <(seq 3 4)\n{lines}\necho six | cat /dev/stdin")
+    assert (result.stdout, result.stderr) == ("1\t3\n2\t4\nfive\nsix\n", "")
+
+
+def test_a_command_writes_to_its_streams_by_name(bash: Bash) -> None:
+    result = bash("echo wrong >/dev/stderr; echo right >/dev/stdout; echo both | tee /dev/stderr")
+    assert (result.stdout, result.stderr) == ("right\nboth\n", "wrong\nboth\n")
+
+
 def test_long_output_keeps_head_and_tail_and_the_whole_as_a_file(bash: Bash) -> None:
     result = bash("seq 1 100000")
     assert result.stdout.startswith("1\n2\n")
