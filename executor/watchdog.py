@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from executor.processes import tree
+
 IDLE_S = 5.0
 """A process that does nothing, and owes an answer for so long, is stuck."""
 BUSY_S = 60.0
@@ -66,3 +68,9 @@ def work_of_process(pid: int) -> object | None:
     except OSError:
         return ""
     return None if words[0] in ("R", "D") else (words[11], words[12])
+
+
+def work_of_tree(pid: int) -> object | None:
+    """The same for a process and all that it has started, and perhaps waits for."""
+    works = {one: work_of_process(one) for one in tree(pid)}
+    return None if None in works.values() else works

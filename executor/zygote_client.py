@@ -26,7 +26,7 @@ from executor.sandbox import root
 from executor.sandbox.steps import Plan
 from executor.session import Session
 from executor.values import Limits
-from executor.watchdog import Watchdog
+from executor.watchdog import Watchdog, work_of_process, work_of_tree
 
 _CHUNK = 1 << 16
 _LOOK_S = 1.0
@@ -97,7 +97,7 @@ class Zygote:
         self._orders: deque[_Order] = deque()
         """Those that it has not taken yet."""
         self._refusal = "the zygote did not start; its own words are above"
-        self._watchdog = Watchdog()
+        self._watchdog = Watchdog(work_of=self._work_of)
         self._watchdog.asked()  # it owes the word that it is warm
         self._timer = loop.call_later(_LOOK_S, self._look)
         loop.watch_read(self._control.fileno(), self._on_control)
@@ -171,6 +171,10 @@ class Zygote:
             with contextlib.suppress(OSError, ValueError, IndexError):
                 return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
         return self._process.pid
+
+    def _work_of(self, pid: int) -> object | None:
+        """Until it is warm it waits for programs of its libraries: `fc-list` may take long to find the fonts."""
+        return work_of_process(pid) if self.versions else work_of_tree(pid)
 
     def _on_control(self) -> None:
         try:

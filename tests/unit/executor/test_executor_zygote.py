@@ -61,6 +61,41 @@ def test_a_zygote_of_a_host_with_many_sessions_answers() -> None:
         assert not served.is_alive()
 
 
+HASTY = """
+from functools import partial
+from executor import zygote_client
+from executor.host import main
+zygote_client.Watchdog = partial(zygote_client.Watchdog, 3.0)
+main()
+"""
+SLOW_FONTS = """#!/bin/sh
+end=$(($(date +%s) + 7))
+while [ $(date +%s) -lt $end ]; do :; done
+exit 1
+"""
+
+
+@pytest.mark.process
+def test_a_zygote_that_waits_for_a_program_of_a_library_is_not_given_up(tmp_path: Path) -> None:
+    """matplotlib asks fc-list for the fonts, which can take long the first time: nothing is refused by the host."""
+    programs, socket_path, words = tmp_path / "programs", tmp_path / "s", tmp_path / "words"
+    programs.mkdir()
+    (programs / "fc-list").write_text(SLOW_FONTS)
+    (programs / "fc-list").chmod(0o755)
+    command = [sys.executable, "-c", HASTY, "--socket", str(socket_path), "--home", str(tmp_path / "h")]
+    command += ["--limits", json.dumps({"spare_sessions": 0}), "--show", str(programs)]
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with words.open("wb") as stderr:
+        process = subprocess.Popen(command, env=environment, stderr=stderr)
+    try:
+        wait_for_host(process, socket_path)
+    except RuntimeError as error:
+        pytest.fail(f"{error}: {words.read_text()}")
+    finally:
+        stop_host(process)
+    assert "does not answer" not in words.read_text()
+
+
 CLOCKED = """
 import sys, time
 from types import SimpleNamespace
