@@ -88,12 +88,12 @@ def _replaced_from(item: object) -> tuple[str, str]:
 
 def export_message(thread: ThreadHome, home: Home, state: Message | None, parts: Mapping[str, Path]) -> Message:
     """What `export` answers: the session of a thread whose variables are kept as `state` and, by sha256, `parts`."""
-    paths = {file.sha256: home.path_of(file.sha256) for file in thread.files.values()} | dict(parts)
+    paths = {file.sha256: home.path_of(file.sha256) for file in thread.files.by_name.values()} | dict(parts)
     session = ExportedSession(
         state=state,
-        files=[asdict(file) for file in thread.files.values()],
+        files=[asdict(file) for file in thread.files.by_name.values()],
         cells=thread.cell_ids,
         unsaved_cells=thread.unsaved_cells,
-        replaced=sorted(thread.replaced),
+        replaced=sorted(thread.files.replaced),
     )
     return session.to_message() | {"paths": {sha256: str(path) for sha256, path in paths.items()}}

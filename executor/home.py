@@ -2,11 +2,7 @@
 
 <home>/files/<first two>/<sha256>         content, written once, readable by the service only
 <home>/threads/<thread>/cells.jsonl       one line when a cell starts, one with its result; `cells` when it moved here
-<home>/threads/<thread>/files.json        the files of the thread's workspace: name, hash, size, input or not
-<home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell; `null` after a
-                                          move, when another host had it
-<home>/threads/<thread>/files.replaced.json  what people gave and cells changed or removed: [name, hash] of each
-<home>/threads/<thread>/files.older.json  files whose last version was not taken: name, and the cell that made it
+<home>/threads/<thread>/files*.json       lists of the files of its workspace, as thread_files.py keeps them
 <home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
 
@@ -27,57 +23,22 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 from executor.durable import replace_durably, sync_path
-from executor.frames import Message, ProtocolError, to_json
+from executor.frames import Message, to_json
 from executor.kernel_sync import Synced
 from executor.line_file import LineFile
 from executor.slices import SLICE, Portion, Work
-from executor.wire import content_name, integer, optional_text, text
+from executor.thread_files import KeptFile, ThreadFiles
 
 _CHUNK = SLICE
 _RM_S = 60.0
 _SHORT = 1_000  # bytes of a line in a journal that is not worth shortening
 _JOURNAL = 8 << 20  # bytes of a thread's journal from which on it forgets what old cells printed
 _CONTENT = re.compile(rb'"sha256": ?"([0-9a-f]{64})"')
-
-
-@dataclass(frozen=True, slots=True)
-class KeptFile:
-    """A file of a thread's workspace as the host keeps it.
-
-    `given` is the name under which a person gave it, None for a cell's own.
-    """
-
-    name: str
-    sha256: str
-    size: int
-    given: str | None = None
-
-
-def kept_file_from(data: Mapping[str, Any]) -> KeptFile:
-    """A KeptFile from JSON. Raises ProtocolError for a name that leads out of a folder."""
-    name = text(data, "name", 4_096)
-    if any(part in ("", ".", "..") for part in name.split("/")):
-        raise ProtocolError(f"{name!r} names no file below a folder")
-    return KeptFile(name, content_name(data), integer(data, "size"), optional_text(data, "given", 4_096))
-
-
-def free_name(name: str, taken: Mapping[str, KeptFile]) -> str:
-    """`name`, or with -2, -3 ... before its ending when it is taken."""
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        stem, ending = name, ""
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{stem}-{number}{dot}{ending}"
-    return candidate
 
 
 class TooLarge(Exception):
@@ -264,11 +225,6 @@ class Home:
         return sorted(unquote(entry.name) for entry in (self.root / "threads").iterdir())
 
 
-def _given_among(files: Mapping[str, KeptFile]) -> set[tuple[str, str]]:
-    """(name, sha256) of those that people gave."""
-    return {(file.given, file.sha256) for file in files.values() if file.given is not None}
-
-
 def contents_named_in(folder: Path) -> set[str]:
     """The contents that a thread's lists, journal and checkpoints name."""
     places = (folder, folder / "state", folder / "bash" / "state")
@@ -344,11 +300,7 @@ class ThreadHome:
         """In the order in which they began: cell number n is at n - 1."""
         for offset, line in self._journal.lines():
             self._index(offset, line)
-        self.files: dict[str, KeptFile] = self._read_files()
-        self.older: dict[str, str] = self._read_older()
-        """Files that are kept as they were before a cell changed them, by name; that cell's version was not taken."""
-        self.replaced: set[tuple[str, str]] = self._read_replaced()
-        """(name, sha256) of the files that people gave and that cells have changed or removed since."""
+        self.files = ThreadFiles(folder)
 
     def _index(self, offset: int, line: bytes) -> None:
         try:
@@ -434,7 +386,7 @@ class ThreadHome:
 
     def undone(self, cell_id: str) -> None:
         """Write down that nothing of this cell is to be kept any more."""
-        self.set_older({name: cell for name, cell in self.older.items() if cell != cell_id})
+        self.files.set_older({name: cell for name, cell in self.files.older.items() if cell != cell_id})
         self._append(to_json({"undone": cell_id}))
         self.undone_cell = cell_id
         self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != cell_id]
@@ -471,117 +423,15 @@ class ThreadHome:
 
     def take_unsynced(self) -> list[Synced]:
         """What was written here since the last call, in the order in which it is to be synced: the journal last."""
-        written: list[Synced] = [*self._unsynced, *([self._journal] if self._is_journal_written else [])]
+        folders = dict.fromkeys([*self._unsynced, *self.files.take_unsynced()])
+        written: list[Synced] = [*folders, *([self._journal] if self._is_journal_written else [])]
         self._unsynced, self._is_journal_written = {}, False
         return written
-
-    def _read_files(self) -> dict[str, KeptFile]:
-        try:
-            records = json.loads((self.folder / "files.json").read_bytes())
-        except FileNotFoundError:
-            return {}
-        return {record["name"]: KeptFile(**record) for record in records}
-
-    def _read_older(self) -> dict[str, str]:
-        try:
-            return {str(name): str(cell) for name, cell in json.loads(self._older.read_bytes()).items()}
-        except FileNotFoundError:
-            return {}
-
-    def set_older(self, older: dict[str, str]) -> None:
-        """Note the files whose last version was not taken. Raises OSError, and nothing has changed, without room."""
-        if older != self.older:
-            replace_durably(self._older, json.dumps(older).encode())
-            self.older = older
-            self._unsynced[self.folder] = None
-
-    def _read_replaced(self) -> set[tuple[str, str]]:
-        try:
-            return {(str(name), str(sha256)) for name, sha256 in json.loads(self._replaced.read_bytes())}
-        except FileNotFoundError:
-            return set()
-
-    def _set_replaced(self, replaced: set[tuple[str, str]]) -> None:
-        if replaced != self.replaced:
-            replace_durably(self._replaced, json.dumps(sorted(replaced)).encode())
-            self.replaced = replaced
-            self._unsynced[self.folder] = None
-
-    def set_files(self, files: dict[str, KeptFile]) -> None:
-        """Replace the list of the workspace's files. Raises OSError, and nothing has changed, when there is no room."""
-        content = json.dumps([asdict(file) for file in files.values()])
-        replace_durably(self.folder / "files.json", content.encode())
-        self.files = files
-        self._unsynced[self.folder] = None
-
-    def set_files_by(self, cell_id: str, files: dict[str, KeptFile]) -> None:
-        """Replace the list as a cell left it, and keep how it was before."""
-        record = {"cell": cell_id, "files": [asdict(file) for file in self.files.values()]}
-        replace_durably(self._before, json.dumps(record).encode())
-        self._set_replaced(self.replaced | (_given_among(self.files) - _given_among(files)))
-        self.set_files(files)
 
     def is_later(self, cell_id: str, than: str) -> bool:
         """Whether one cell of the thread began after another one."""
         cells = self.cell_ids
         return cell_id in cells and than in cells and cells.index(cell_id) > cells.index(than)
-
-    def can_undo_files(self, cell_id: str) -> bool:
-        """Whether it is known how the files were before this cell, or that it changed none."""
-        record = self._files_before()
-        if record is None:
-            return True
-        if record["cell"] == cell_id:
-            return record["files"] is not None
-        return not self.is_later(record["cell"], than=cell_id)
-
-    def forget_files(self) -> None:
-        """Leave only what people gave, also of how it was before the last cell. All that they gave may come again."""
-        self._set_replaced(set())
-        self.set_older({})
-        self.set_files({name: file for name, file in self.files.items() if file.given is not None})
-        self._before.unlink(missing_ok=True)
-
-    def undo_files(self, cell_id: str) -> bool:
-        """The list as it was before this cell, with what people gave since; False when the cell changed no file.
-
-        A file whose name another one gets back has a free one from now on.
-        """
-        record = self._files_before()
-        if record is None or record["cell"] != cell_id or record["files"] is None:
-            return False
-        files = {kept["name"]: KeptFile(**kept) for kept in record["files"]}
-        there = _given_among(files)
-        for file in self.files.values():
-            if file.given is not None and (file.given, file.sha256) not in there:
-                name = free_name(file.name, files)
-                files[name] = replace(file, name=name)
-        self.set_files(files)
-        return True
-
-    def _files_before(self) -> dict[str, Any] | None:
-        """The cell that last changed a file, and the list before it; None when no cell has changed one.
-
-        The list is None where another host had it. It stays after an undo: it then says that no cell before this one
-        can be undone.
-        """
-        try:
-            record: dict[str, Any] = json.loads(self._before.read_bytes())
-        except (FileNotFoundError, ValueError):
-            return None
-        return record
-
-    @property
-    def _before(self) -> Path:
-        return self.folder / "files.before.json"
-
-    @property
-    def _older(self) -> Path:
-        return self.folder / "files.older.json"
-
-    @property
-    def _replaced(self) -> Path:
-        return self.folder / "files.replaced.json"
 
     def adopt(
         self,
@@ -591,13 +441,7 @@ class ThreadHome:
         unsaved_cells: list[str],
     ) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
-        self._set_replaced(replaced)
-        self.set_older({})
-        if cell_ids:
-            replace_durably(self._before, json.dumps({"cell": cell_ids[-1], "files": None}).encode())
-        else:
-            self._before.unlink(missing_ok=True)
-        self.set_files(files)
+        self.files.adopt(files, replaced, cell_ids[-1] if cell_ids else None)
         self._append(to_json({"cells": cell_ids, "unsettled": unsaved_cells}))
         self.cell_ids, self.unsaved_cells = list(cell_ids), list(unsaved_cells)
         self.notified, self.undone_cell = False, None

@@ -17,11 +17,12 @@ from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.exported import export_message, exported_session_from
 from executor.frames import Message, ProtocolError, to_json
-from executor.home import Home, ThreadHome, contents_named_in, kept_file_from
+from executor.home import Home, ThreadHome, contents_named_in
 from executor.interpreter import Owner
 from executor.notices import notice
 from executor.session import Session
 from executor.slices import SlicedWork, Work
+from executor.thread_files import kept_file_from
 from executor.values import CellResult, Limits, Notice
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
@@ -236,7 +237,7 @@ class Notebook:
         try:
             with self._home.using(sha256):
                 while (file := self._workspace.known(name, sha256)) is None:
-                    if restore and (name, sha256) in self.thread.replaced:
+                    if restore and (name, sha256) in self.thread.files.replaced:
                         return ""
                     file = self._workspace.named(name, sha256, size)
                     if (yield from self._workspace.give(file)):
@@ -260,7 +261,7 @@ class Notebook:
         for interpreter in self._runner.interpreters:
             interpreter.forget()
         named = contents_named_in(self.thread.folder)
-        self.thread.forget_files()
+        self.thread.files.forget()
         self._home.forget(named)
 
     def undo(self, cell_id: str) -> bool:
@@ -274,13 +275,15 @@ class Notebook:
             return True
         unsaved = self.thread.unsaved_cells
         left_by = [*unsaved[-1:], *(interpreter.last_cell() for interpreter in self._runner.interpreters)]
-        if any(self.thread.is_later(cell, than=cell_id) for cell in left_by) or not self.thread.can_undo_files(cell_id):
+        if any(self.thread.is_later(cell, cell_id) for cell in left_by):
+            return False
+        if not self.thread.files.can_undo(cell_id, self.thread.is_later):
             return False
         outcomes = {interpreter.undo(cell_id) for interpreter in self._runner.interpreters}
         if "gone" in outcomes:
             return False
         is_there = cell_id in unsaved or self._workspace.has_refused_of(cell_id)
-        if self.thread.undo_files(cell_id) or "undone" in outcomes or is_there:
+        if self.thread.files.undo(cell_id) or "undone" in outcomes or is_there:
             self._python.end(notice("was_undone"))
             self.thread.undone(cell_id)
             self._python.unsaved.go_on_from_what_is_kept()

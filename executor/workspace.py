@@ -14,12 +14,13 @@ from pathlib import Path
 
 from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
 from executor.file_watcher import Watcher
-from executor.home import Home, KeptFile, ThreadHome, free_name, remove_tree
+from executor.home import Home, ThreadHome, remove_tree
 from executor.images import HEAD_BYTES, mimetype_of
 from executor.notices import Notices, notice, shortened_list
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
 from executor.slices import SLICE, Portion, Work
+from executor.thread_files import KeptFile, free_name
 from executor.values import Artifact, Chart, Limits
 
 _FIGURE = "image/png"
@@ -78,7 +79,7 @@ class Workspace:
         if self.is_filled:  # by work for the folder before, which had to wait
             return
         number, portion = self._number, Portion()
-        for file in sorted(self._thread.files.values(), key=lambda file: not file.name.endswith(_MODULE)):
+        for file in sorted(self._thread.files.by_name.values(), key=lambda file: not file.name.endswith(_MODULE)):
             if portion.is_over(file.size):
                 yield
             if self.folder is None or self._number != number:
@@ -94,9 +95,9 @@ class Workspace:
             self.seen()  # our own doing
             self.snapshot = snapshot(self.folder)
             self.is_filled = True
-            self._untold_older |= self._thread.older
+            self._untold_older |= self._thread.files.older
             with suppress(OSError):  # without room it is told once more
-                self._thread.set_older({})
+                self._thread.files.set_older({})
 
     def leave(self) -> None:
         """Let go of the folder."""
@@ -111,11 +112,13 @@ class Workspace:
 
     def known(self, name: str, sha256: str) -> KeptFile | None:
         """The file that somebody gave with this name and content before."""
-        return next((file for file in self._thread.files.values() if (file.given, file.sha256) == (name, sha256)), None)
+        return next(
+            (file for file in self._thread.files.by_name.values() if (file.given, file.sha256) == (name, sha256)), None
+        )
 
     def named(self, name: str, sha256: str, size: int) -> KeptFile:
         """A file that somebody gives, under a name that is free."""
-        return KeptFile(free_name(clean_name(name), self._thread.files), sha256, size, given=name)
+        return KeptFile(free_name(clean_name(name), self._thread.files.by_name), sha256, size, given=name)
 
     def give(self, file: KeptFile) -> Work[bool]:
         """Put a file whose content is in the home into the folder, if there is one; it appears there whole.
@@ -129,7 +132,7 @@ class Workspace:
         try:
             for _ in place(folder, file.name, self._home.path_of(file.sha256), self._user):
                 yield
-                if file.name in self._thread.files:
+                if file.name in self._thread.files.by_name:
                     return False
                 if self._number != number:
                     return True
@@ -152,8 +155,8 @@ class Workspace:
 
     def add(self, file: KeptFile) -> None:
         """Count a file that is in the folder among the thread's."""
-        if self._thread.files.get(file.name) != file:
-            self._thread.set_files(self._thread.files | {file.name: file})
+        if self._thread.files.by_name.get(file.name) != file:
+            self._thread.files.replace(self._thread.files.by_name | {file.name: file})
 
     def has_refused_of(self, cell_id: str) -> bool:
         """Whether the folder has something that this cell left and that was not taken."""
@@ -174,7 +177,7 @@ class Workspace:
             return None, True
         seen = self._watcher.take(self._watch)
         changed, self._changed = self._changed or seen.changed or seen.lost, False
-        given = {name for name, file in self._thread.files.items() if file.given is not None}
+        given = {name for name, file in self._thread.files.by_name.items() if file.given is not None}
         return None if seen.lost else tuple(sorted(seen.opened & given)), changed
 
     def collect(self, cell_id: str, limits: Limits, *, changed: bool) -> Work[Collection]:
@@ -193,26 +196,28 @@ class Workspace:
             self._refused_of.add(cell_id)
         files = {
             name: file
-            for name, file in self._thread.files.items()
+            for name, file in self._thread.files.by_name.items()
             if (name in found.snapshot and stat.S_ISREG(found.snapshot[name][0])) or name in self._left_out
         }
         for file in found.taken:
-            had = self._thread.files.get(file.name)
+            had = self._thread.files.by_name.get(file.name)
             if had is None or had.sha256 != file.sha256:  # a cell that only touched a file made nothing of it
                 had = KeptFile(file.name, file.sha256, file.size)
             files[file.name] = had
         taken = {file.name for file in found.taken}
         changed_now = {name for name, state in found.snapshot.items() if before.get(name) != state}
-        older = self._thread.older | dict.fromkeys(changed_now, cell_id)
-        self._thread.set_older({name: cell for name, cell in older.items() if name in files and name not in taken})
-        if files != self._thread.files:
-            self._thread.set_files_by(cell_id, files)
+        older = self._thread.files.older | dict.fromkeys(changed_now, cell_id)
+        self._thread.files.set_older(
+            {name: cell for name, cell in older.items() if name in files and name not in taken}
+        )
+        if files != self._thread.files.by_name:
+            self._thread.files.replace_by(cell_id, files)
         return found
 
     def _unseen(self, seen: Snapshot) -> Snapshot:
         """The thread's files that are there and were not looked at: they are none that a cell has removed."""
         unseen = {}
-        for name in self._thread.files:
+        for name in self._thread.files.by_name:
             if name not in seen and self.folder is not None:
                 with suppress(OSError):
                     unseen[name] = fingerprint(self.folder, name)

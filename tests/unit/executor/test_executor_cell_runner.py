@@ -22,7 +22,7 @@ from executor.counters import Counters
 from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.frames import Message
-from executor.home import Home, KeptFile
+from executor.home import Home
 from executor.kernel_sync import Synced
 from executor.line_file import LineFile
 from executor.notebook import Notebook
@@ -30,6 +30,7 @@ from executor.notices import notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Listener, Session
 from executor.slices import SLICE, SlicedWork
+from executor.thread_files import KeptFile
 from executor.values import Limits, Notice
 from executor.workspace import Workspace
 
@@ -294,14 +295,14 @@ def test_what_a_cell_made_is_told_whole_although_its_subprocess_ends_meanwhile(d
         desk.notebook.close()
     after = Home(desk.home.root).thread("t")
     assert is_whole(after.result("c1"), content)
-    assert list(after.files) == ["large.bin"]
+    assert list(after.files.by_name) == ["large.bin"]
 
 
 def test_a_reset_forgets_also_the_files_that_were_being_taken(desk: Desk) -> None:
     ended_with_a_large_file(desk)
     desk.notebook.reset()
     assert desk.notebook.thread.result("c1") is not None
-    assert desk.notebook.thread.files == {}
+    assert desk.notebook.thread.files.by_name == {}
     assert list((desk.home.root / "files").glob("*/*")) == list((desk.home.root / "tmp").iterdir()) == []
 
 
@@ -434,7 +435,7 @@ def test_a_file_that_is_given_while_those_of_a_cell_are_taken_is_not_the_cells(d
     with giving(desk, tmp_path, os.urandom(LARGE)) as placed:
         desk.until(lambda: placed and desk.asker.results)
     assert is_whole(desk.asker.results[0], content)
-    assert {file.name: file.given for file in desk.notebook.thread.files.values()} == {
+    assert {file.name: file.given for file in desk.notebook.thread.files.by_name.values()} == {
         "large.bin": None,
         "sales.csv": "sales.csv",
     }
@@ -468,7 +469,7 @@ def test_a_content_that_a_cell_made_stays_although_the_only_other_thread_with_it
     desk.subprocess.reports("c1")
     desk.until(lambda: list((desk.home.root / "files").glob("*/*")))
     (first,) = (desk.home.root / "files").glob("*/*")
-    other.set_files({"c.bin": KeptFile("c.bin", first.name, LARGE)})
+    other.files.replace({"c.bin": KeptFile("c.bin", first.name, LARGE)})
     desk.home.purge("other")
     desk.until(lambda: desk.asker.results)
     assert {Path(artifact["path"]).read_bytes() for artifact in desk.asker.results[0]["artifacts"]} == contents

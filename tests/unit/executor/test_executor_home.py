@@ -15,10 +15,11 @@ from executor import collect as collecting
 from executor import home as home_module
 from executor.collect import snapshot
 from executor.frames import to_json
-from executor.home import Home, KeptFile
+from executor.home import Home
 from executor.line_file import LineFile
 from executor.notices import notice
 from executor.slices import at_once
+from executor.thread_files import KeptFile
 from executor.values import Artifact, CellResult, Chart, Limits, Series
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
@@ -42,7 +43,7 @@ def test_content_that_no_thread_has_any_more_is_removed_after_a_week(tmp_path: P
         put(home, content, age) for content, age in ((b"held", 2 * WEEK_S), (b"dropped", 2 * WEEK_S), (b"fresh", 60))
     )
     thread = home.thread("t")
-    thread.set_files({"a.csv": KeptFile("a.csv", held, 4, given="a.csv")})
+    thread.files.replace({"a.csv": KeptFile("a.csv", held, 4, given="a.csv")})
     thread.close()
     assert home.sweep(WEEK_S) == 1
     assert [home.path_of(sha256).exists() for sha256 in (held, dropped, fresh)] == [True, False, True]
@@ -53,11 +54,11 @@ def test_content_that_undoing_the_last_change_brings_back_stays(tmp_path: Path) 
     home = Home(tmp_path)
     before, after = put(home, b"before", 2 * WEEK_S), put(home, b"after", 2 * WEEK_S)
     thread = home.thread("t")
-    thread.set_files({"a.csv": KeptFile("a.csv", before, 6, given="a.csv")})
-    thread.set_files_by("c1", {"a.csv": KeptFile("a.csv", after, 5)})
+    thread.files.replace({"a.csv": KeptFile("a.csv", before, 6, given="a.csv")})
+    thread.files.replace_by("c1", {"a.csv": KeptFile("a.csv", after, 5)})
     assert home.sweep(WEEK_S) == 0
-    assert thread.undo_files("c1")
-    assert home.path_of(thread.files["a.csv"].sha256).read_bytes() == b"before"
+    assert thread.files.undo("c1")
+    assert home.path_of(thread.files.by_name["a.csv"].sha256).read_bytes() == b"before"
     thread.close()
 
 
@@ -109,7 +110,7 @@ def test_a_given_file_stays_beside_more_entries_than_are_looked_at(
     given = {f"{number}.csv": KeptFile(f"{number}.csv", "ab" * 32, 1, f"{number}.csv") for number in range(20)}
     for name in given:
         (thread.workspace / name).write_text("1")
-    thread.set_files(given)
+    thread.files.replace(given)
     workspace = Workspace(thread, home, None)
     workspace.folder = os.open(thread.workspace, os.O_RDONLY | os.O_DIRECTORY)
     workspace.snapshot = snapshot(workspace.folder)
@@ -117,10 +118,10 @@ def test_a_given_file_stays_beside_more_entries_than_are_looked_at(
     monkeypatch.setattr(collecting, "_ENTRIES", 10)
     found = at_once(workspace.collect("c1", Limits(), changed=True))
     assert found.rejected[-1].why == notice("too_many_entries", limit=10)
-    assert sorted(thread.files) == sorted(set(given) - {"0.csv"})
+    assert sorted(thread.files.by_name) == sorted(set(given) - {"0.csv"})
     monkeypatch.undo()
     assert at_once(workspace.collect("c2", Limits(), changed=True)).taken == ()
-    assert thread.files == {name: file for name, file in given.items() if name != "0.csv"}
+    assert thread.files.by_name == {name: file for name, file in given.items() if name != "0.csv"}
     workspace.leave()
 
 

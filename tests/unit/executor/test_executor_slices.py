@@ -16,12 +16,13 @@ from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.file_watcher import Watcher
 from executor.frames import ProtocolError
-from executor.home import Home, KeptFile, TooLarge
+from executor.home import Home, TooLarge
 from executor.housekeeping import Housekeeping
 from executor.notebook import Notebook
 from executor.session import Session
 from executor.slices import SLICE, SlicedWork, Work, at_once
 from executor.subprocesses import Subprocesses
+from executor.thread_files import KeptFile
 from executor.values import Limits
 from executor.workspace import Workspace, place
 
@@ -378,7 +379,7 @@ def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Lo
     workspace.leave()
     assert (tmp_path / "folder" / "sales.csv").read_text() == "made"
     assert (tmp_path / "folder" / "sales-2.csv").read_bytes() == b"given" * SLICE
-    assert {kept.name: kept.given for kept in notebook.thread.files.values()} == {
+    assert {kept.name: kept.given for kept in notebook.thread.files.by_name.values()} == {
         "sales.csv": None,
         "sales-2.csv": "sales.csv",
     }
@@ -396,12 +397,12 @@ def test_a_file_that_the_full_disk_refused_is_listed_when_it_is_given_again(
     for is_full in (True, False):
         with (tmp_path / "given").open("rb") as file, monkeypatch.context() as disk:
             if is_full:
-                disk.setattr("executor.home.replace_durably", full)
+                disk.setattr("executor.thread_files.replace_durably", full)
                 with pytest.raises(OSError, match="No space left"):
                     at_once(notebook.put("sales.csv", file.fileno(), 1 << 30))
             else:
                 assert at_once(notebook.put("sales.csv", file.fileno(), 1 << 30)) == "sales.csv"
-    assert list(home.thread(notebook.thread.thread_id).files) == ["sales.csv"]
+    assert list(home.thread(notebook.thread.thread_id).files.by_name) == ["sales.csv"]
 
 
 def test_a_file_that_cannot_be_placed_is_not_left_by_a_thread_that_was_deleted_meanwhile(
@@ -474,7 +475,7 @@ def test_a_file_comes_although_the_subprocess_ends_and_leaves_nothing_when_its_t
             assert list((home.root / "files").glob("*/*")) == []
         else:
             assert at_once(put) == "sales.csv"
-            assert list(notebook.thread.files) == ["sales.csv"]
+            assert list(notebook.thread.files.by_name) == ["sales.csv"]
 
 
 def test_a_file_that_comes_while_its_thread_is_deleted_leaves_nothing(loop: Loop, tmp_path: Path) -> None:
@@ -498,7 +499,7 @@ def test_a_content_stays_while_a_thread_gets_it_and_another_one_is_deleted(tmp_p
     with (tmp_path / "file").open("rb") as file:
         sha256, size = at_once(home.keep(file.fileno(), 1 << 20))
     other = home.thread("other")
-    other.set_files({"a.csv": KeptFile("a.csv", sha256, size, given="a.csv")})
+    other.files.replace({"a.csv": KeptFile("a.csv", sha256, size, given="a.csv")})
     with home.using(sha256):
         home.purge("other")
         assert home.path_of(sha256).read_bytes() == b"shared"
