@@ -7,61 +7,28 @@ anywhere, `advance` goes on from what the Store holds.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from itertools import count
 
-from core.commands import commands, language_of
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import (
-    APPROVE_CALL,
-    Acknowledged,
-    Asked,
-    Closed,
-    Commanded,
-    Finished,
-    Forgot,
-    GaveUp,
-    Questioned,
-    Replied,
-    open_question,
-    words_of,
-)
+from core.steps import Asked, Commanded, Replied
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
-from core.values import Language, Lease, ThreadKey
+from core.values import Lease
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
-from workers.agent.actions import (
-    Action,
-    AskApproval,
-    AskModel,
-    LetGo,
-    Obey,
-    ProposeFunction,
-    RunCell,
-    RunRoute,
-    TryFunction,
-    Wait,
-)
-from workers.agent.consequences import step_of
 from workers.agent.decide import decide
-from workers.agent.turn import Turn
-from workers.turn.access import note_command
 from workers.turn.arrival import arrive
-from workers.turn.cells import run_cell, show_cell
-from workers.turn.closing import close, close_answered, close_as_ours, close_at_last, rest
-from workers.turn.commands import CommandThread, handler_of
+from workers.turn.cells import show_cell
+from workers.turn.closing import close, close_answered, close_as_ours, close_at_last
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_playbook
-from workers.turn.learning import propose_function, try_function
-from workers.turn.model_call import ask_model
 from workers.turn.open_turn import IsLost, OpenTurn
+from workers.turn.performing import perform
 from workers.turn.preferring import by_choice
-from workers.turn.second_route import run_route
 from workers.turn.selection import give_up_command, next_turn
 from workers.turn.sessions import ready_session, with_session_host
 
@@ -147,7 +114,7 @@ def _until_rest(turn: OpenTurn) -> None:
         if not turn.had_no_mail_just_now():
             join_mail(turn)
         view = turn.view()
-        if _perform(turn, view, decide(view)):
+        if perform(turn, view, decide(view)):
             return
         if end := ending(turn.steps):
             close(turn, end)
@@ -186,78 +153,3 @@ def _show_cells(turn: OpenTurn) -> None:
     show_answer(turn)
     for cell in cells(turn.steps):
         show_cell(turn, cell)
-
-
-def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
-    """Perform one action, decided from `view`; True when the turn rests now."""
-    match action:
-        case AskModel():
-            ask_model(turn, view, action)
-        case RunCell():
-            run_cell(turn, action)
-        case RunRoute():
-            run_route(turn, action)
-        case TryFunction():
-            try_function(turn, action)
-        case ProposeFunction():
-            propose_function(turn)
-        case AskApproval():
-            turn.append(_question(turn, action))
-        case Obey(command):
-            _obey(turn, command)
-        case LetGo():
-            raise LeaseLost(f"the lease of {turn.thread_id} is known to be lost")
-        case Wait():
-            return _wait(turn, view)
-        case _:
-            turn.append(step_of(action))
-    return False
-
-
-def _wait(turn: OpenTurn, view: Turn) -> bool:
-    """Rest until a person answers. A turn that has an end is closed with it: somebody continued behind that end."""
-    if not turn.steps:  # people have deleted what it was for
-        turn.append(Closed())
-        return False
-    ends = [step for step in view.steps if isinstance(step, Finished | Forgot | GaveUp | Closed)]
-    if ends:
-        close(turn, ends[-1])
-        return True
-    turn.show.ends("waiting")
-    if asked := open_question(turn.steps):
-        turn.show.question(turn.steps, asked)
-    rest(turn, "waiting")
-    return True
-
-
-def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
-    """Our question whether something may run, which counts for this many hours."""
-    language = turn.language
-    policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
-    what = action.approval.what
-    title = action.approval.title or say("progress_cell", language)
-    kind = f"{what}_" if what in ("plan", "stage", "cost", "extra") else ""
-    return Questioned(
-        call_id=f"{APPROVE_CALL}{action.number}",
-        question=say(f"approval_{kind}question", language, title=title),
-        options=tuple(say(f"approval_{kind}{word}", language) for word in words_of(action.approval)),
-        until=time.time() + policy.hours * 3_600,
-        approval=action.approval,
-        people=policy.people,
-    )
-
-
-def _obey(turn: OpenTurn, command: Commanded) -> None:
-    """Carry out a command. Its steps are stored together with the word that it was carried out."""
-    thread = CommandThread(turn.context, turn.lease, turn.turns, _language_for(turn, command), command, turn)
-    steps = with_session_host(lambda: handler_of(command.command)(thread))
-    note_command(turn.context, turn.lease, command)
-    turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)
-
-
-def _language_for(turn: OpenTurn, command: Commanded) -> Language:
-    """The language of an answer: that of the words, as at rest, and the turn's for a command that belongs to the
-    turn."""
-    known = commands()[command.command]
-    is_aside = known.at_rest == "last_turn" and not known.by_form
-    return language_of(command.text, turn.language) if is_aside else turn.language
