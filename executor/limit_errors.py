@@ -19,6 +19,8 @@ def limit_met(error: CellError, limits: Limits) -> Notice | None:
     """
     if error.name == "MemoryError":
         return notice("memory_error", limit=limits.memory_mb)
+    if (error.name, error.message) == ("RuntimeError", "can't start new thread"):
+        return notice("no_more_threads", limit=limits.processes)
     found = _NUMBER.match(error.message)
     if found is None or not error.name.endswith("Error"):
         return None

@@ -35,6 +35,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "file_too_large": "limit",
         "too_many_open": "limit",
         "too_many_processes": "limit",
+        "no_more_threads": "limit",
         "some_out_of_memory": "limit",
         "call_refused": "",
         "calls_refused": "names",

@@ -111,6 +111,12 @@ def test_a_cell_that_the_sandbox_refuses_a_call_is_told_so(socket: Path) -> None
     assert worded(result, "en").lower().startswith("the sandbox refuses a system call")
 
 
+def test_a_cell_that_can_start_no_more_threads_is_told_how_many_it_may_have(socket: Path) -> None:
+    started = "import threading\nfor _ in range(200):\n    threading.Thread(target=threading.Event().wait).start()"
+    result = client(socket, processes=30).run("threads", "1", started)
+    assert worded(result, "en").startswith("a cell may have 30 processes and threads in all")
+
+
 def test_a_file_for_which_the_working_folder_has_no_room_is_kept_and_named_in_the_next_result(tmp_path: Path) -> None:
     """Only a cell can make room: a client that asked again would ask for ever."""
     (tmp_path / "large.csv").write_bytes(os.urandom(4 << 20))
