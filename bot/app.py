@@ -14,6 +14,7 @@ from slack_bolt import Ack, App, BoltContext, BoltResponse
 from slack_bolt.error import BoltUnhandledRequestError
 from slack_sdk import WebClient
 
+from bot.acks import all_wrong
 from bot.approvals import Approvals
 from bot.buttons import (
     APPROVAL_BUTTONS,
@@ -127,9 +128,9 @@ def _listen_to_menu(app: App, desks: Desks) -> None:
     for form in MENU_FORMS:
         app.view(form.pattern())(_menu_form_listener(lambda desk: desk.menu, desks))
     menu_presses: tuple[_Picks, ...] = (
-        lambda desk: desk.menu.again,
-        lambda desk: desk.menu.suggested,
-        lambda desk: desk.menu.turn_version,
+        lambda desk: desk.menu.questions.again,
+        lambda desk: desk.menu.questions.suggested,
+        lambda desk: desk.menu.versions.turn,
     )
     for button, press in zip(MENU_BUTTONS, menu_presses, strict=True):
         app.action(button.pattern())(_menu_listener(press, desks, button.ID))
@@ -242,7 +243,7 @@ def _form_listener(picks: Callable[[Desk], Approvals | Proposals], desks: Desks)
     def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
         team = context.team_id or ""
         if wrong := picks(desks.of(team)).submit(body, team):
-            ack(response_action="errors", errors=wrong)
+            ack(**all_wrong(wrong))
         else:
             ack()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from bot.acks import Ack, replaced_by, wrong_in
 from bot.handling import Handling
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_form, read_press
@@ -28,8 +29,6 @@ from core.team_folder.folder import NotWritten, TeamFolder
 from core.team_folder.spaces import EVERYONE, space_of
 from core.values import ThreadKey
 
-Ack = dict[str, Any]
-"""What the ack of a submitted form says: {} closes it."""
 MOST_PLACES: Final = 50
 
 
@@ -149,7 +148,7 @@ class TeamEntries:
         return self._then(reader, form)
 
     def _then(self, reader: Reader, form: EntryForm, said: str = "") -> Ack:
-        return {"response_action": "update", "view": self.window(reader, space_of(form.file), form.page, said)}
+        return replaced_by(self.window(reader, space_of(form.file), form.page, said))
 
     def _show(self, press: Press, reader: Reader, view: View, outcome: str = "turned") -> str:
         self._slack.update_form(ThreadKey(reader.team, reader.direct, HOME_TS), press.view, press.view_hash, view)
@@ -200,4 +199,4 @@ class TeamEntries:
 
 
 def _wrong(place: int, text: str) -> Ack:
-    return {"response_action": "errors", "errors": {field_id(place): text}}
+    return wrong_in(field_id(place), text)

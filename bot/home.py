@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
+from bot.acks import Ack
 from bot.entries import TeamEntries
 from bot.handling import Handling
 from bot.home_forms import HomeForms, form_of
 from bot.home_page import HomePages
-from bot.home_person import HOME_TS, Ack, Person, Reader, person_of
+from bot.home_person import HOME_TS, Person, Reader, person_of
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from bot.schedules import TeamSchedules

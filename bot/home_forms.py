@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from bot.acks import Ack, all_wrong, replaced_by, wrong_in
 from bot.handling import Handling
 from bot.home_page import setting_entry
-from bot.home_person import HOME_TS, Ack, Person
+from bot.home_person import HOME_TS, Person
 from bot.payloads import Submitted
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, is_money, is_of_file, parsed
@@ -33,8 +34,6 @@ from core.telemetry import get_logger
 from core.values import Language, ThreadKey
 
 log = get_logger(__name__)
-
-_ERRORS: Final = "errors"
 
 HomeForm = DefaultsForm | ChannelsForm | InstructionsForm | SettingsForm
 _FORMS: Final = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)
@@ -109,7 +108,7 @@ class HomeForms:
             return _wrong("channel", refused)
         chosen = ChannelPreferences.read(self._store.preferences(person.team, [channel]).get(channel))
         name = self._slack.channel_name(channel)
-        return {"response_action": "update", "view": drawn.instructions_view(channel, name, chosen, person.language)}
+        return replaced_by(drawn.instructions_view(channel, name, chosen, person.language))
 
     def _save_instructions(self, channel: str, text: str, person: Person) -> Ack:
         if refused := self._refused_in(channel, person):
@@ -145,7 +144,7 @@ class HomeForms:
                 phrase = "home_needs_price" if is_money(name) else "home_not_allowed"
                 wrong[drawn.field_of(name)] = say(phrase, person.language)
         if wrong:
-            return {"response_action": _ERRORS, _ERRORS: wrong}
+            return all_wrong(wrong)
         done = self._store.save_preferences(person.team, WORKSPACE, changes, person.user)
         for name, (before, now) in done.items():
             self._audit(person, Action.SETTINGS, name, "done", {"before": str(before or ""), "now": str(now or "")})
@@ -165,4 +164,4 @@ def _or_none(value: str) -> str | None:
 
 
 def _wrong(name: str, text: str) -> Ack:
-    return {"response_action": _ERRORS, _ERRORS: {drawn.field_of(name): text}}
+    return wrong_in(drawn.field_of(name), text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from core.preferences import PersonPreferences
 from core.slack.writer import SlackWriter
@@ -11,9 +11,6 @@ from core.values import Language, ThreadKey
 
 HOME_TS: Final = "0.0"
 """The ts of the thread that a person's home, or a channel, stands for: nothing is ever posted there."""
-
-Ack = dict[str, Any]
-"""What the ack of a submitted form says: {} closes it."""
 
 
 class Reader(NamedTuple):

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
-from core.values import IncomingMessage, ThreadKey
+from core.values import IncomingMessage, Language, ThreadKey
 
 NO_TS = "0.0"
 """For what somebody does that is no message: it is only asked whether they may."""
+
+
+class Used(NamedTuple):
+    """The person who used a form or a button, the thread, and their language. `at`: when the form was opened."""
+
+    thread: ThreadKey
+    user: str
+    view_id: str
+    language: Language
+    at: str = ""
 
 
 def now() -> str:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from bot.acks import Ack, replaced_by
 from bot.finding import excerpt_of
 from bot.handling import Handling
 from bot.home_person import HOME_TS, Reader
@@ -29,8 +30,6 @@ from core.store import Store
 from core.store.full_text import words_in
 from core.values import ThreadKey
 
-Ack = dict[str, Any]
-"""What the ack of a submitted form says: {} closes it."""
 LOOKED_AT: Final = 500
 """Threads of one search that are looked at."""
 LOOK_S: Final = 1.5
@@ -118,7 +117,7 @@ class ThreadList:
             return {}
         reader = self._reader(team, submitted.user)
         view = self.window(reader, form, words_given(submitted.view))
-        return {"response_action": "update", "view": view}
+        return replaced_by(view)
 
     def _pin(self, reader: Reader, button: PinButton) -> tuple[str, str]:
         """Its outcome, and what the window says about that."""

@@ -36,7 +36,7 @@ def turned(office: Office, key: ThreadKey, ts: str, n: int, user: str = ANA) -> 
     value = VersionButton(thread=key.id, ts=ts, n=n).encode()
     with office.world._unwatched():
         body = {"actions": [{"value": value}], "view": {"id": "V1", "hash": "1.a"}, "user": {"id": user}}
-        assert office.menu.turn_version(body, key.team) == "turned"
+        assert office.menu.versions.turn(body, key.team) == "turned"
         return json.dumps(office.world.slack.views[-1], ensure_ascii=False)
 
 
@@ -136,7 +136,7 @@ def test_what_an_author_replaced_in_slack_is_read_by_the_author_alone(world: Wor
     assert "which beetle?" in turned(office, key, key.root_ts, 2, user=BEN)
     world.store.delete_message(key.team, key.channel, key.root_ts)
     body = {"actions": [{"value": VersionButton(thread=key.id, ts=key.root_ts, n=0).encode()}]}
-    assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "refused"
+    assert office.menu.versions.turn({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "refused"
 
 
 def test_no_version_of_a_private_channel_is_shown_to_who_is_not_in_it(world: World) -> None:
@@ -145,14 +145,14 @@ def test_no_version_of_a_private_channel_is_shown_to_who_is_not_in_it(world: Wor
     world.slack.channel_flags["is_private"] = True
     world.slack.channels[key.channel]["members"] = [ANA]
     body = {"actions": [{"value": VersionButton(thread=key.id, ts=key.root_ts, n=0).encode()}]}
-    assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": BEN}}, key.team) == "refused"
-    assert office.menu.turn_version({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "turned"
+    assert office.menu.versions.turn({**body, "view": {"id": "V1"}, "user": {"id": BEN}}, key.team) == "refused"
+    assert office.menu.versions.turn({**body, "view": {"id": "V1"}, "user": {"id": ANA}}, key.team) == "turned"
 
 
 def test_a_press_that_is_none_of_ours_shows_nothing(world: World) -> None:
     office, key = asked(world)
     value = VersionButton(thread=key.id, ts=key.root_ts, n=0).encode()
     body = {"actions": [{"value": value}], "view": {"id": "V1"}, "user": {"id": ANA}}
-    assert office.menu.turn_version(body, "T0OTHER") == "malformed"
-    assert office.menu.turn_version({**body, "actions": [{"value": "x"}]}, key.team) == "malformed"
-    assert office.menu.turn_version({**body, "actions": []}, key.team) == "malformed"
+    assert office.menu.versions.turn(body, "T0OTHER") == "malformed"
+    assert office.menu.versions.turn({**body, "actions": [{"value": "x"}]}, key.team) == "malformed"
+    assert office.menu.versions.turn({**body, "actions": []}, key.team) == "malformed"

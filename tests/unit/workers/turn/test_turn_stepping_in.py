@@ -344,10 +344,10 @@ def test_a_changed_question_that_was_answered_is_offered_again_and_asked_once(wo
     payload = AgainButton(thread=key.id, ts=key.root_ts).encode()
     body = {"actions": [{"value": payload}], "container": {"channel_id": key.channel, "is_ephemeral": True}}
     with world._unwatched():
-        assert office.menu.again({**body, "user": {"id": BEN}}, key.team) == "not theirs"
-        assert office.menu.again({**body, "user": {"id": ANA}}, "T0OTHER") == "malformed"
+        assert office.menu.questions.again({**body, "user": {"id": BEN}}, key.team) == "not theirs"
+        assert office.menu.questions.again({**body, "user": {"id": ANA}}, "T0OTHER") == "malformed"
         for _ in range(2):
-            assert office.menu.again({**body, "user": {"id": ANA}}, key.team) == "asked"
+            assert office.menu.questions.again({**body, "user": {"id": ANA}}, key.team) == "asked"
     world.settle(key)
     assert world.statuses(key) == ["done", "done"]
     assert "how many ospreys?" in office.prompts()
@@ -362,7 +362,7 @@ def test_who_may_not_speak_in_an_open_turn_posts_no_question_by_a_button(new_wor
     container = {"channel_id": key.channel, "message_ts": key.root_ts}
     with world._unwatched():
         body = {"actions": [{"value": payload}], "container": container, "user": {"id": BEN}}
-        assert office.menu.suggested(body, key.team) == "refused"
+        assert office.menu.questions.suggested(body, key.team) == "refused"
     assert not [each for each in world.messages(key)[before:] if "How many?" in json.dumps(each)]
     assert world.statuses(key) == ["waiting"]
 
@@ -375,7 +375,7 @@ def test_a_question_whose_words_were_edited_away_is_not_asked_again(world: World
     body = {"actions": [{"value": payload}], "container": {"channel_id": key.channel, "is_ephemeral": True}}
     with world._unwatched():
         world.store.change_message(key.team, key.channel, key.root_ts, " ")
-        assert office.menu.again({**body, "user": {"id": ANA}}, key.team) == "empty"
+        assert office.menu.questions.again({**body, "user": {"id": ANA}}, key.team) == "empty"
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert [user for user, _ in world.slack.whispers] == [ANA]
@@ -395,7 +395,7 @@ def test_a_form_that_is_none_of_ours_does_nothing(world: World, body: Any) -> No
     office = Office(world)
     assert office.menu.submit(body, "T0FAKE0001") == {}
     assert office.menu.open(body, "T0FAKE0001") == "malformed"
-    assert office.menu.again(body, "T0FAKE0001") == "malformed"
+    assert office.menu.questions.again(body, "T0FAKE0001") == "malformed"
 
 
 def said(world: World, key: ThreadKey) -> list[str]:

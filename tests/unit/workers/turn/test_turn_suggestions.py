@@ -10,8 +10,8 @@ from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, NewWorld, World, cell, finish
 
 from bot.home import Home
-from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
+from bot.questions import Questions
 from core.interactions import SuggestionButton
 from core.queue import Wakes
 from core.slack.writer import SlackWriter
@@ -62,7 +62,7 @@ class Offer:
         action = {"value": button["value"], "action_ts": self.world.slack._next_ts()}
         body = {"actions": [action], "container": container, "user": {"id": user}}
         handler = self.handler
-        outcome = MessageMenu(self.world.store, handler.slack, handler).suggested(body, team or self.key.team)
+        outcome = Questions(self.world.store, handler.slack, handler).suggested(body, team or self.key.team)
         self.world.settle(self.key)
         return outcome
 
