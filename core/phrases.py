@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Final, get_args
+from typing import Final
 
 from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, TypeAdapter
@@ -143,10 +143,3 @@ def environment(language: Language) -> Environment:
     made.filters["number"] = lambda value: number(value, language)
     made.filters["decimal"] = lambda value, digits: decimal(value, digits, language)
     return made
-
-
-def prepare() -> None:
-    """Makes every template now, so that forks of this process need not. Raises TemplateSyntaxError."""
-    for key in phrases():
-        for language in get_args(Language):
-            _template(key, language)

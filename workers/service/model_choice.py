@@ -1,24 +1,35 @@
-"""Which model answers: the one that the settings name, else the endpoint whose key is set, else the offline analyst."""
+"""Which model answers: the one that the settings name, else the endpoint whose key is set, else the offline analyst.
+
+The client of an endpoint is half a second of imports. Only an installation that asks one reads it.
+"""
+
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
 from core.settings import Settings, model_key
 from workers.models.base import Model
-from workers.models.openai_model import OpenAIModel
 from workers.models.scripted import ScriptedModel
 from workers.offline import OfflineAnalyst
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from core.team_settings import ModelSettings, OfferedModelSettings
+    from workers.models.openai_model import OpenAIModel
 
 
 @contextmanager
 def opened_model(settings: Settings) -> Iterator[Model]:
     """The model of this installation; its connections are closed with the block. Raises as `choose_model` does."""
     model = choose_model(settings)
-    with model if isinstance(model, OpenAIModel) else nullcontext():
+    with model if isinstance(model, AbstractContextManager) else nullcontext():
         yield model
 
 
@@ -29,17 +40,8 @@ def offered_models(settings: Settings) -> Iterator[dict[str, Model]]:
         found: dict[str, Model] = {}
         for name, offered in settings.models.items():
             key = model_key(settings, name)
-            found[name] = stack.enter_context(
-                OpenAIModel(
-                    api_key=key.get_secret_value() if key else "",
-                    base_url=offered.base_url or settings.openai_base_url,
-                    model=offered.model,
-                    mode=offered.mode,
-                    sees=offered.sees,
-                    timeout_s=settings.model.timeout_s,
-                    max_retries=settings.model.max_retries,
-                )
-            )
+            model = _client(settings, offered, offered.model, key, offered.base_url or settings.openai_base_url)
+            found[name] = stack.enter_context(model)
         yield found
 
 
@@ -75,12 +77,24 @@ def choose_model(settings: Settings) -> Model:
 
 
 def _endpoint(settings: Settings, model: str) -> OpenAIModel:
+    return _client(settings, settings.model, model, settings.openai_api_key, settings.openai_base_url)
+
+
+def _client(
+    settings: Settings,
+    how: ModelSettings | OfferedModelSettings,
+    model: str,
+    key: SecretStr | None,
+    base_url: str | None,
+) -> OpenAIModel:
+    from workers.models.openai_model import OpenAIModel
+
     return OpenAIModel(
-        api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else "",
-        base_url=settings.openai_base_url,
+        api_key=key.get_secret_value() if key else "",
+        base_url=base_url,
         model=model,
-        mode=settings.model.mode,
-        sees=settings.model.sees,
+        mode=how.mode,
+        sees=how.sees,
         timeout_s=settings.model.timeout_s,
         max_retries=settings.model.max_retries,
     )

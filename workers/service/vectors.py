@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from core.settings import Settings, embedding_key
 from core.store import Store, StoreUnreachable
@@ -21,7 +22,9 @@ from core.values import ThreadKey
 from workers.memory.meaning.nearness import nearest, packed
 from workers.memory.meaning.pieces import masked_words, pieces_of
 from workers.models.base import ModelError, ModelRefused
-from workers.models.embeddings import Embeddings
+
+if TYPE_CHECKING:
+    from workers.models.embeddings import Embeddings
 
 log = get_logger(__name__)
 
@@ -51,6 +54,8 @@ def run(settings: Settings) -> None:
 
 def opened_embeddings(settings: Settings) -> Embeddings:
     """The embedding model of `[memory]`."""
+    from workers.models.embeddings import Embeddings  # noqa: PLC0415 - only an installation with vectors reads it
+
     key = embedding_key(settings)
     return Embeddings(
         api_key=key.get_secret_value() if key else "",

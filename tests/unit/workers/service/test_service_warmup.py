@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from core import phrases
 from core.settings import load_settings
 from core.store import Store
 from core.values import ThreadKey
@@ -18,6 +21,20 @@ def test_a_warm_up_needs_no_service_and_leaves_the_prompts_loaded(tmp_path: Path
     warm_up(load_settings({"REDIS_URL": "redis://127.0.0.1:1", "THREADBOOK_HOME": str(tmp_path)}, cwd=tmp_path))
     assert load_prompts.cache_info().currsize == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_warm_up_makes_no_template_of_a_phrase_that_few_turns_say(tmp_path: Path) -> None:
+    phrases._template.cache_clear()
+    warm_up(load_settings({"REDIS_URL": "redis://127.0.0.1:1", "THREADBOOK_HOME": str(tmp_path)}, cwd=tmp_path))
+    assert 0 < phrases._template.cache_info().currsize < len(phrases.phrases())
+
+
+@pytest.mark.process
+def test_an_installation_without_an_endpoint_never_reads_the_client_of_one() -> None:
+    """It is half a second of each start, and 20 MB of each worker service."""
+    asked = "import sys, workers.service.supervisor; print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "False"
 
 
 def test_a_warm_up_leaves_nothing_in_the_store(tmp_path: Path) -> None:
