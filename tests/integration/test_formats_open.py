@@ -12,7 +12,7 @@ from PIL import Image
 from services import missing
 
 from core.formats import Format
-from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.registry import files_in
 
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "workers" / "delivery"))
 sys.path.append(str(Path(__file__).parents[1] / "unit" / "workers" / "delivery" / "reports" / "formats"))

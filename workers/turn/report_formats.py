@@ -6,7 +6,7 @@ from core.chromium import NotPrinted, browser, printed
 from core.formats import Format
 from core.telemetry import get_logger
 from workers.delivery.reports import ReportFile, ReportInput
-from workers.delivery.reports.formats import PDF, files_in
+from workers.delivery.reports.formats.registry import PDF, files_in
 from workers.delivery.reports.page import page
 
 log = get_logger(__name__)

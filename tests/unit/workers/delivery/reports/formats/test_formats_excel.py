@@ -17,9 +17,9 @@ from report_cases import case
 
 from core.steps import TableData
 from core.values import Language
-from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.excel import _sheet_name
 from workers.delivery.reports.formats.prose import Grid
+from workers.delivery.reports.formats.registry import files_in
 from workers.delivery.reports.formats.tables import column_of, mark_of, tables_of, typed_grid
 
 

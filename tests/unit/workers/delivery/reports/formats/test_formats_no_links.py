@@ -33,7 +33,7 @@ from core.steps import (
 )
 from core.values import StoredFile
 from workers.delivery.reports import render_report
-from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.registry import files_in
 from workers.delivery.reports.pack import PackInput, pack
 from workers.delivery.reports.values import ReportInput
 

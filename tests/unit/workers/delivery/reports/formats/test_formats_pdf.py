@@ -15,7 +15,7 @@ from report_cases import CASES, CHINESE, case, table
 
 from core import chromium
 from core.second_route import RouteFigure, SecondRoute
-from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.registry import files_in
 from workers.delivery.reports.formats.slides import plan
 from workers.delivery.reports.values import ReportInput
 from workers.turn import report_formats

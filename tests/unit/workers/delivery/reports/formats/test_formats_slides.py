@@ -12,8 +12,8 @@ from pptx import Presentation
 from pptx.enum.chart import XL_TICK_LABEL_POSITION
 from report_cases import CASES, case, table
 
-from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.prose import parts_of
+from workers.delivery.reports.formats.registry import files_in
 from workers.delivery.reports.formats.slides import plan
 from workers.delivery.reports.values import ReportInput
 
