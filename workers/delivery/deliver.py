@@ -11,34 +11,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TypeGuard
 
 from core.blobs import Blobs
-from core.commands import RUN, SPEAK, commands
 from core.errors import OursToFix, SlackFailed
-from core.interactions import Reaction
 from core.phrases import say
 from core.rows import NewReport
-from core.slack.approvals import approval_message, decided_message, outdated_message
+from core.slack.approvals import outdated_message
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
 from core.slack.text import escape
 from core.slack.writer import AgentSession, SlackWriter
 from core.steps import (
-    STOPPED,
     Asked,
     CellRan,
     Closed,
     Commanded,
     Decided,
-    FilesHeld,
-    Finished,
     GaveUp,
     Questioned,
     Resumed,
     Step,
-    answers_reset,
     draft_of,
 )
 from core.store import CARD_SLOT, Store, TurnRow
@@ -48,12 +41,11 @@ from workers.delivery.card import Card
 from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks
-from workers.delivery.questions import answered_blocks, current_slots, question_blocks, question_slots
+from workers.delivery.questions import asking, closed, current_slots, question_slots
 from workers.delivery.sharing import Copies, Sharing
+from workers.delivery.signs import outcome_signs
 
 log = get_logger(__name__)
-
-_OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FAILED, "failed": Reaction.FAILED}
 
 
 class Delivery:
@@ -143,16 +135,10 @@ class Delivery:
     def _outcome_signs(self, steps: Sequence[Step], status: TurnStatus) -> Iterator[Callable[[], None]]:
         # The lease is checked once, before the first sign: they follow from the stored steps, so whoever works on the
         # turn next shows the same ones.
-        if not (outcome := _outcome(steps, status)):
-            return
         pressed = {self.question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
-        for place, step in enumerate(steps):
-            # A pressed button has the ts of our own question.
-            opens = place == 0 and not isinstance(steps[-1], Closed)
-            if _shows_outcome(step, opens=opens) and step.ts not in pressed:
-                for sign in _outdated(steps, outcome, step):
-                    yield partial(self._slack.unreact, self._thread, step.ts, sign)
-                yield partial(self._slack.react, self._thread, step.ts, outcome)
+        for sign in outcome_signs(steps, status, pressed):
+            put = self._slack.unreact if sign.is_outdated else self._slack.react
+            yield partial(put, self._thread, sign.ts, sign.emoji)
 
     def _above(self, view: ProgressView | None = None) -> None:
         """Make sure that the card is in the thread, before something that belongs below it.
@@ -274,39 +260,23 @@ class Delivery:
 
     def question(self, steps: Sequence[Step], step: Questioned) -> None:
         """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
-        if step.approval:
-            message = approval_message(draft_of(steps, step), self._turn.id, self._turn.language)
-        else:
-            message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
+        message = asking(steps, step, self._turn.id, self._turn.language)
         self._post(question_slots(steps, step)[-1], message, below_card=True)
 
     def agreed(self, steps: Sequence[Step], step: Questioned) -> None:
         """Where more people have to say yes: the same question with who did so far. A message whose text somebody
         changed since loses its buttons; the turn asks again below it before it rests."""
-        draft = draft_of(steps, step)
         if ts := self.shown_ts(steps, step):
-            message = approval_message(draft, self._turn.id, self._turn.language)
+            self._redraw(ts, asking(steps, step, self._turn.id, self._turn.language))
         elif ts := self.question_ts(steps, step):
-            message = outdated_message(draft, self._turn.language)
-        else:
-            return
-        try:
-            self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
-        except OursToFix as error:
-            log.warning("question_not_redrawn", error=error)
+            self._redraw(ts, outdated_message(draft_of(steps, step), self._turn.language))
 
     def answered(self, steps: Sequence[Step], step: Questioned, answer: Asked | Commanded | Decided) -> None:
         """The same question without buttons: who answered what, or stopped there."""
-        ts = self.question_ts(steps, step)
-        if not ts:
-            return
-        if isinstance(answer, Decided) or (step.approval and isinstance(answer, Commanded)):
-            message = decided_message(step, answer, self._turn.language)
-        else:
-            spoke = isinstance(answer, Commanded) and answer.command == SPEAK
-            text = say("spoke_instead", self._turn.language) if spoke else answer.text
-            text = text or say("stop_button", self._turn.language)
-            message = answered_blocks(step.question, text, answer.author or answer.user, self._turn.language)
+        if ts := self.question_ts(steps, step):
+            self._redraw(ts, closed(step, answer, self._turn.language))
+
+    def _redraw(self, ts: str, message: SlackMessage) -> None:
         try:
             self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
         except OursToFix as error:
@@ -364,27 +334,3 @@ def _is_silent(steps: Sequence[Step]) -> bool:
     """Whether a turn needs no card: people gave commands, and nothing ran."""
     ends = bool(steps) and isinstance(steps[-1], Closed)
     return ends and not any(isinstance(step, CellRan) for step in steps)
-
-
-def _shows_outcome(step: Step, *, opens: bool) -> TypeGuard[Asked | Resumed | Commanded]:
-    """Whether the message of this step carries the outcome of its turn. A command that opened the turn does, unless
-    the turn did nothing else."""
-    if isinstance(step, Commanded):  # of a command that only did something of its own, that has put its sign
-        return answers_reset(step) or (opens and step.command != RUN and not commands()[step.command].by_form)
-    return isinstance(step, Asked | Resumed)
-
-
-def _outdated(steps: Sequence[Step], outcome: str, message: Step) -> list[str]:
-    """The signs that a message may still have: also those of an earlier end of the turn, and of its own command."""
-    had_another = isinstance(message, Commanded) or any(isinstance(step, Resumed) for step in steps)
-    ends = {*_OUTCOME.values(), Reaction.STOPPED, Reaction.PARTIAL} if had_another else set()
-    return [Reaction.RECEIVED, *sorted(ends - {outcome})]
-
-
-def _outcome(steps: Sequence[Step], status: TurnStatus) -> str | None:
-    match next((step for step in reversed(steps) if not isinstance(step, FilesHeld)), None):
-        case GaveUp(reason=reason) if reason == STOPPED:
-            return Reaction.STOPPED
-        case Finished(partial=True):
-            return Reaction.PARTIAL
-    return _OUTCOME.get(status)

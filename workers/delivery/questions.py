@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.commands import SPEAK
 from core.interactions import OptionButton
 from core.phrases import say
 from core.slack import blocks as kit
+from core.slack.approvals import approval_message, decided_message
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.text import clip, escape
-from core.steps import Questioned, Redrafted, Resumed, Step
+from core.steps import Asked, Commanded, Decided, Questioned, Redrafted, Resumed, Step, draft_of
 from core.values import Language
+
+
+def asking(steps: Sequence[Step], step: Questioned, turn_id: str, language: Language) -> SlackMessage:
+    """A question of these steps, with its buttons: what waits for a yes as it reads now, or the model's question."""
+    if step.approval:
+        return approval_message(draft_of(steps, step), turn_id, language)
+    return question_blocks(step.question, step.options, turn_id, step.call_id, language)
+
+
+def closed(step: Questioned, answer: Asked | Commanded | Decided, language: Language) -> SlackMessage:
+    """The same question without buttons: who answered what, or stopped there."""
+    if isinstance(answer, Decided) or (step.approval and isinstance(answer, Commanded)):
+        return decided_message(step, answer, language)
+    spoke = isinstance(answer, Commanded) and answer.command == SPEAK
+    text = (say("spoke_instead", language) if spoke else answer.text) or say("stop_button", language)
+    return answered_blocks(step.question, text, answer.author or answer.user, language)
 
 
 def question_blocks(
