@@ -48,39 +48,15 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     context, command, language = thread.context, thread.command, thread.language
     store, thread_id = context.store, thread.lease.thread_id
     turn_id, turns = _reported(thread)
-    made = plan(effective_steps(turns), asks_sources=True)
-    if made is None or not made.parts:
-        raise _Refused("schedule_no_code")
-    if made.left_out:
-        raise _Refused("schedule_effects", cells=", ".join(each.title for each in made.left_out))
-    if tools := tools_of(made):
-        raise _Refused("schedule_tools", tools=", ".join(tools))
-    sources = list(dict.fromkeys(one.source for _, part in made.parts for one in part.cell.statements))
-    for name in sources:
-        if name in context.settings.sources and context.settings.sources[name].strict:
-            raise _Refused("schedule_strict", source=name)
-        # The rows of each run are asked for in the name of whoever schedules.
-        verdict = Authorizer(context.settings, store, context.slack).may_ask(name, thread.key, {command.user})
-        if not verdict:
-            raise _Refused(verdict.phrase, source=name)
+    made = _code(turns)
+    sources = _sources(thread, made)
     zone = words.zone or context.slack.time_zone(command.user)
-    limits = context.settings.schedules
-    begun = datetime.now(UTC)
-    rest = days_off(limits)
-    if words.on_days_off and not rest:
-        raise _Refused("schedule_no_holidays")
-    if words.on_days_off and not is_known(limits.holidays):
-        raise _Refused("schedule_bad_holidays", country=limits.holidays)
-    try:
-        following = next_time(words.cron, zone, begun, words.on_days_off, rest)
-        if least_gap(words.cron, zone, begun).total_seconds() < limits.least_minutes * 60:
-            raise _Refused("schedule_too_often", minutes=limits.least_minutes)
-    except BadTimes as error:
-        raise _Refused(error.key) from None
+    following = _first_time(thread, words, zone)
     schedule_id = f"{thread_id}/s{command.ts}"
     is_stored = any(each.id == schedule_id for each in store.schedules(thread_id))  # by a worker that died behind it
-    if not is_stored and store.count_schedules(command.user) >= limits.per_person:
-        raise _Refused("schedule_too_many", count=limits.per_person)
+    most = context.settings.schedules.per_person
+    if not is_stored and store.count_schedules(command.user) >= most:
+        raise _Refused("schedule_too_many", count=most)
     figures = _figures(turns, made)
     if words.threshold is not None and figure_meant(words.threshold, figures) is None:
         names = ", ".join(dict.fromkeys(figure.name for figure in figures[:8])) or "–"
@@ -115,6 +91,52 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         data=_data(thread, order, sources, author),
         telling=" ".join(filter(None, (_telling(thread, words), _on_days_off(thread, words)))),
     )
+
+
+def _code(turns: Sequence[Sequence[Step]]) -> Plan:
+    """The code that will run: a new session can run all of it, and it has effects nowhere else. Raises _Refused."""
+    made = plan(effective_steps(turns), asks_sources=True)
+    if made is None or not made.parts:
+        raise _Refused("schedule_no_code")
+    if made.left_out:
+        raise _Refused("schedule_effects", cells=", ".join(each.title for each in made.left_out))
+    if tools := tools_of(made):
+        raise _Refused("schedule_tools", tools=", ".join(tools))
+    return made
+
+
+def _sources(thread: CommandThread, made: Plan) -> list[str]:
+    """The sources that the code asks. The rows of each run are asked for in the name of whoever schedules.
+
+    Raises _Refused, SlackUnreachable.
+    """
+    context = thread.context
+    sources = list(dict.fromkeys(one.source for _, part in made.parts for one in part.cell.statements))
+    authorizer = Authorizer(context.settings, context.store, context.slack)
+    for name in sources:
+        if name in context.settings.sources and context.settings.sources[name].strict:
+            raise _Refused("schedule_strict", source=name)
+        verdict = authorizer.may_ask(name, thread.key, {thread.command.user})
+        if not verdict:
+            raise _Refused(verdict.phrase, source=name)
+    return sources
+
+
+def _first_time(thread: CommandThread, words: ScheduleWords, zone: str) -> datetime:
+    """When it runs first. Raises _Refused for times that there are not, or that follow each other too closely."""
+    limits, begun = thread.context.settings.schedules, datetime.now(UTC)
+    rest = days_off(limits)
+    if words.on_days_off and not rest:
+        raise _Refused("schedule_no_holidays")
+    if words.on_days_off and not is_known(limits.holidays):
+        raise _Refused("schedule_bad_holidays", country=limits.holidays)
+    try:
+        following = next_time(words.cron, zone, begun, words.on_days_off, rest)
+        if least_gap(words.cron, zone, begun).total_seconds() < limits.least_minutes * 60:
+            raise _Refused("schedule_too_often", minutes=limits.least_minutes)
+    except BadTimes as error:
+        raise _Refused(error.key) from None
+    return following
 
 
 def _reported(thread: CommandThread) -> tuple[str, list[Sequence[Step]]]:
