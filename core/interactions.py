@@ -44,16 +44,21 @@ class Interaction(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
 
     ID: ClassVar[str]
+    PART: ClassVar[str] = ""
+    """The field that follows the ID where several of one kind stand in a block: Slack wants their ids distinct."""
+    PARTS: ClassVar[str] = "[a-z]{1,20}"
+    """What this field may read as there, a regular expression."""
 
     @property
     def id(self) -> str:
-        """The id that Slack gets. Several of one kind in a block need ids of their own: see `OptionButton`."""
-        return self.ID
+        """The id that Slack gets."""
+        return f"{self.ID}:{getattr(self, self.PART)}" if self.PART else self.ID
 
     @classmethod
     def pattern(cls) -> re.Pattern[str]:
         """What the ids of this kind match, for the listener."""
-        return re.compile(rf"\A{re.escape(cls.ID)}\Z")
+        part = f":(?:{cls.PARTS})" if cls.PART else ""
+        return re.compile(rf"\A{re.escape(cls.ID)}{part}\Z")
 
     def encode(self) -> str:
         """The payload that Slack keeps and gives back."""
@@ -94,20 +99,12 @@ class OptionButton(Interaction):
     """One option of a question: the turn, the model's call that asked, and the place of the option, from 0."""
 
     ID = "answer"
+    PART = "n"
+    PARTS = r"[0-9]{1,6}"
 
     turn: TurnId
     call: str
     n: Annotated[int, Field(ge=0, le=999_999)]
-
-    @property
-    def id(self) -> str:
-        """One id for each option: Slack wants them distinct within a block."""
-        return f"{self.ID}:{self.n}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all options."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,6}}\Z")
 
 
 class LeaveButton(Interaction):
@@ -126,41 +123,23 @@ class ApprovalButton(Interaction):
     """
 
     ID = "approve"
+    PART = "do"
 
     turn: TurnId
     call: CallId
     do: Literal["run", "edit", "redo", "skip", "reject", "show"]
     draft: DraftNumber = 0
 
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
-
 
 class FilesButton(Interaction):
     """A button of the message that lists files which wait for a yes: the thread, the question's id, and what to do."""
 
     ID = "files"
+    PART = "do"
 
     thread: ThreadId
     held: CallId
     do: Literal["send", "keep"]
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of both."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class EditForm(Interaction):
@@ -231,20 +210,12 @@ class VersionButton(Interaction):
     """An arrow: shows another version of the message `ts`. Versions count from 0, the oldest first."""
 
     ID = "version"
+    PART = "n"
+    PARTS = r"[0-9]{1,4}"
 
     thread: ThreadId
     ts: Ts
     n: Annotated[int, Field(ge=0, le=9_999)]
-
-    @property
-    def id(self) -> str:
-        """One id for each version."""
-        return f"{self.ID}:{self.n}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all versions."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,4}}\Z")
 
 
 class SpeakForm(Interaction):
@@ -269,20 +240,12 @@ class SuggestionButton(Interaction):
     """A button with a question that fits the data of a thread; `n` counts those of one message from 0."""
 
     ID = "suggest"
+    PART = "n"
+    PARTS = r"[0-9]"
 
     thread: ThreadId
     n: Annotated[int, Field(ge=0, le=9)]
     question: Annotated[str, Field(min_length=1, max_length=500)]
-
-    @property
-    def id(self) -> str:
-        """One id for each question of a message."""
-        return f"{self.ID}:{self.n}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all questions."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]\Z")
 
 
 class ReportButton(Interaction):
@@ -295,40 +258,23 @@ class ReportButton(Interaction):
     """
 
     ID = "report"
+    PART = "do"
     MENU: ClassVar[str] = "report:menu"
 
     turn: TurnId
     do: Literal["method", "sources", "code", "download", "up", "down", "again", "keep", "program", "share"] | Format
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class PageButton(Interaction):
     """A button inside what a button of a report opened: shows another page of it. Pages count from 0."""
 
     ID = "page"
+    PART = "page"
+    PARTS = r"[0-9]{1,3}"
 
     turn: TurnId
     shows: Literal["method", "sources", "code"]
     page: Annotated[int, Field(ge=0, le=999)]
-
-    @property
-    def id(self) -> str:
-        """One id for each page."""
-        return f"{self.ID}:{self.page}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all pages."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,3}}\Z")
 
 
 class StepButton(Interaction):
@@ -339,21 +285,13 @@ class StepButton(Interaction):
     """
 
     ID = "step"
+    PART = "page"
+    PARTS = r"select|[0-9]{1,3}"
     SELECT: ClassVar[str] = "step:select"
 
     turn: TurnId
     cell: Annotated[int, Field(ge=0, le=99_999)] = 0
     page: Annotated[int, Field(ge=0, le=999)] = 0
-
-    @property
-    def id(self) -> str:
-        """One id for each page."""
-        return f"{self.ID}:{self.page}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all pages, and of the select."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:(?:select|[0-9]{{1,3}})\Z")
 
 
 class ReasonForm(Interaction):
@@ -372,39 +310,22 @@ class ModelButton(Interaction):
     """
 
     ID = "model"
+    PART = "n"
+    PARTS = r"[0-9]{1,2}"
 
     turn: TurnId
     do: Literal["wait", "use", "stop"]
     n: Annotated[int, Field(ge=0, le=99)]
     model: Annotated[str, Field(max_length=60)] = ""
 
-    @property
-    def id(self) -> str:
-        """One id for each button."""
-        return f"{self.ID}:{self.n}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,2}}\Z")
-
 
 class HomeButton(Interaction):
     """A button in the app's home: draws it again, or opens a form."""
 
     ID = "home"
+    PART = "do"
 
     do: Literal["refresh", "defaults", "channels", "settings", "memory", "threads"]
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class MemoryButton(Interaction):
@@ -414,40 +335,22 @@ class MemoryButton(Interaction):
     """
 
     ID = "memory"
+    PART = "do"
 
     thread: ThreadId
     proposal: CallId
     do: Literal["keep", "replace", "edit", "forget", "drop", "retest", "again", "prompts"]
     version: Annotated[int, Field(ge=0, le=9_999)] = 0
 
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
-
 
 class PlaybookButton(Interaction):
     """A button of the line that says which playbook a turn follows: read it, or have the turn not follow it."""
 
     ID = "playbook"
+    PART = "do"
 
     turn: TurnId
     do: Literal["open", "leave"]
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of both."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class MemoryForm(Interaction):
@@ -469,20 +372,12 @@ class EntriesButton(Interaction):
     """
 
     ID = "entries"
+    PART = "page"
+    PARTS = r"select|[0-9]{1,3}"
     SELECT: ClassVar[str] = "entries:select"
 
     space: Space
     page: Annotated[int, Field(ge=0, le=999)] = 0
-
-    @property
-    def id(self) -> str:
-        """One id for each page."""
-        return f"{self.ID}:{self.page}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all pages, and of the select."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:(?:select|[0-9]{{1,3}})\Z")
 
 
 class EntryButton(Interaction):
@@ -492,21 +387,12 @@ class EntryButton(Interaction):
     """
 
     ID = "entry"
+    PART = "do"
 
     do: Literal["edit", "forget"]
     file: MemoryFile
     key: EntryKey
     page: Annotated[int, Field(ge=0, le=999)] = 0
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of both."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class EntryForm(Interaction):
@@ -523,38 +409,21 @@ class TourButton(Interaction):
     """A button that asks a question about the sample data; questions count from 0."""
 
     ID = "tour"
+    PART = "n"
+    PARTS = r"[0-9]"
 
     n: Annotated[int, Field(ge=0, le=9)]
-
-    @property
-    def id(self) -> str:
-        """One id for each question."""
-        return f"{self.ID}:{self.n}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all questions."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]\Z")
 
 
 class ScheduleButton(Interaction):
     """A button in the app's home: pauses, resumes or stops a schedule of a thread."""
 
     ID = "schedule"
+    PART = "do"
 
     do: Literal["pause", "resume", "stop"]
     thread: ThreadId
     schedule: Annotated[str, Field(min_length=1, max_length=300)]
-
-    @property
-    def id(self) -> str:
-        """One id for each thing to do."""
-        return f"{self.ID}:{self.do}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all of them."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
 class ThreadFilter(BaseModel):
@@ -605,21 +474,13 @@ class PinButton(ThreadFilter, Interaction):
     window."""
 
     ID = "pin"
+    PART = "row"
+    PARTS = r"[0-9]{1,2}"
 
     do: Literal["pin", "unpin"]
     thread: Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,50}:[A-Z0-9-]{1,50}:[a-z0-9.-]{1,80}$")]
     page: Annotated[int, Field(ge=0, le=99)] = 0
     row: Annotated[int, Field(ge=0, le=99)] = 0
-
-    @property
-    def id(self) -> str:
-        """One id for each row of a page."""
-        return f"{self.ID}:{self.row}"
-
-    @classmethod
-    def pattern(cls) -> re.Pattern[str]:
-        """The ids of all rows."""
-        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,2}}\Z")
 
 
 class ThreadsForm(ThreadFilter, Interaction):
