@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 from executor.cell import Cell
-from executor.checkpoints import Checkpoint, Receiver, Refused, UndoOutcome, announced
+from executor.checkpoint_log import Refused
+from executor.checkpoints import Checkpoint, UndoOutcome
 from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
@@ -19,6 +20,7 @@ from executor.interpreter import Interpreter, Owner
 from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
 from executor.notices import Notices, notice
+from executor.received_state import Receiver, announced
 from executor.said import why_from
 from executor.session import Ending, Listener, Session
 from executor.values import Language, Notice

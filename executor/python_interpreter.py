@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from executor.cell import Cell
-from executor.checkpoints import Checkpoint, Receiver, UndoOutcome, announced
+from executor.checkpoints import Checkpoint, UndoOutcome
 from executor.counters import Counters
 from executor.durable import Disk
 from executor.event_loop import Loop
@@ -18,6 +18,7 @@ from executor.interpreter import Owner
 from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
 from executor.notices import Notices, notice
+from executor.received_state import Receiver, announced
 from executor.session import Ending, Listener, Session
 from executor.unsaved_state import UnsavedState
 from executor.values import Language, Notice

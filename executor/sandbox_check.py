@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from executor.checkpoints import Receiver
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.notices import for_log, text_notice
+from executor.received_state import Receiver
 from executor.sandbox.probe import Findings, attack_code, read_findings, uncounted
 from executor.session import Ending, Session
 

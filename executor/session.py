@@ -19,12 +19,12 @@ import traceback
 from dataclasses import dataclass
 from typing import Protocol
 
-from executor.checkpoints import Receiver
 from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
 from executor.linux import pid_of, signal_main_thread
 from executor.notices import notice, text_notice
 from executor.processes import end_tree
+from executor.received_state import Receiver
 from executor.refused_calls import RefusedCalls
 from executor.sandbox.cgroup import Group, killed_for_memory
 from executor.session_pipes import Ends, Pipes

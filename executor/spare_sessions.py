@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from executor.checkpoints import Receiver
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.notices import text_notice
+from executor.received_state import Receiver
 from executor.session import Ending, Listener, Session
 
 _PAUSE_S = 0.02  # before the next one is made: whoever took the last is served first

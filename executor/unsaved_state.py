@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from executor.checkpoints import Checkpoint, Receiver, Refused
+from executor.checkpoint_log import Refused
+from executor.checkpoints import Checkpoint
 from executor.counters import Counters
 from executor.frames import Message
 from executor.home import ThreadHome
 from executor.notices import Notices, notice, shortened_list
+from executor.received_state import Receiver
 from executor.said import lost_from, why_from
 from executor.session import Ending
 from executor.values import Notice

@@ -192,24 +192,24 @@ def _identity() -> Iterator[Mutation]:
 
 
 def _checkpoints() -> Iterator[Mutation]:
-    for rule, code, attack in (
-        ("signature", "hmac.compare_digest = lambda one, other: True\n", forged),
+    for rule, file, code, attack in (
+        ("signature", "checkpoint_log.py", "hmac.compare_digest = lambda one, other: True\n", forged),
         (
             "bound to its thread",
-            "def _genuine(self):\n    stored = self._last()\n"
-            "    if stored['hmac'] != self._sign(stored['body']): raise Refused(notice('tampered'))\n"
-            "    return stored\nCheckpoint._genuine = _genuine\n",
+            "checkpoint_log.py",
+            "def _is_ours(self, stored):\n    return stored['hmac'] == self._hmac(_canonical(stored['body']))\n"
+            "CheckpointLog.is_ours = _is_ours\n",
             swapped,
         ),
         (
             "hash of a large part",
-            "_all_parts = Checkpoint._open_part\ndef _open_part(self, part):\n"
-            "    stamp = _stamp(self._folder / str(part['sha256']))\n"
-            "    return _all_parts(self, {**part, 'stamp': stamp})\nCheckpoint._open_part = _open_part\n",
+            "checkpoints.py",
+            "_all_parts = _open_part\ndef _open_part(folder, part):\n"
+            "    return _all_parts(folder, {**part, 'stamp': stamp(folder / str(part['sha256']))})\n",
             exchanged,
         ),
     ):
-        yield Mutation("checkpoints", rule, "checkpoints.py", code, (), beside=((attack.__doc__ or "", attack),))
+        yield Mutation("checkpoints", rule, file, code, (), beside=((attack.__doc__ or "", attack),))
 
 
 def _state(home: Path, thread: str) -> Path:

@@ -41,7 +41,7 @@ from core.slack.incoming import incoming, listed
 from core.slack.outgoing import slack_blocks, slack_text
 from core.slack.sanitize import addresses, sanitize
 from core.values import FileRef
-from executor import checkpoints, wire
+from executor import checkpoint_log, checkpoints, wire
 from executor.collect import collect
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, ProtocolError, encode
 from executor.home import Home
@@ -148,7 +148,7 @@ def _checkpoint(lines: list[bytes]) -> object:
         (folder / "state").mkdir()
         (folder / "state" / "log.jsonl").write_bytes(b"\n".join(lines))
         kept = checkpoints.Checkpoint(folder, "t", b"key", {})
-        with contextlib.suppress(checkpoints.Refused, FileNotFoundError):
+        with contextlib.suppress(checkpoint_log.Refused, FileNotFoundError):
             message, _ = kept.open()
             raise AssertionError(f"a log that nobody signed is believed: {message}")
     return None

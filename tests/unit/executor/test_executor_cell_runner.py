@@ -17,7 +17,7 @@ from patience import eventually
 
 from executor import cell_runner, lifecycle, workspace
 from executor.cell import Cell
-from executor.checkpoints import Checkpoint, Receiver
+from executor.checkpoints import Checkpoint
 from executor.counters import Counters
 from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
@@ -28,6 +28,7 @@ from executor.line_file import LineFile
 from executor.notebook import Notebook
 from executor.notices import notice
 from executor.python_interpreter import PythonInterpreter
+from executor.received_state import Receiver
 from executor.session import Ending, Listener, Session
 from executor.slices import SLICE, SlicedWork
 from executor.thread_files import KeptFile

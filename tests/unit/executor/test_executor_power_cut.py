@@ -206,7 +206,7 @@ def test_a_result_that_was_told_outlives_a_journal_that_was_begun_anew_before_it
 LOG_BEGUN_ANEW = """
 import os, signal, sys
 from pathlib import Path
-from executor import checkpoints
+from executor import checkpoint_log, checkpoints
 from executor.durable import Disk, open_syncs
 from executor.event_loop import Loop
 
@@ -214,7 +214,7 @@ checkpoint = checkpoints.Checkpoint(Path(sys.argv[1]), "t", b"key", {})
 disk = Disk(Loop(), open_syncs(print))
 
 def keep(cell):
-    checkpoint._append_signed({"thread": "t", "cell": cell, "parts": []})
+    checkpoint._log.sign({"thread": "t", "cell": cell, "parts": []})
 
 keep("a")
 disk.sync(checkpoint.take_unsynced(), lambda: None)
@@ -223,7 +223,7 @@ keep("b")
 disk.sync(checkpoint.take_unsynced(), lambda: None)
 keep("c")
 disk.sync(checkpoint.take_unsynced(), lambda: os.kill(os.getpid(), signal.SIGKILL))
-checkpoints._LOG_LIMIT = -(1 << 20)
+checkpoint_log._LIMIT = -(1 << 20)
 keep("d")
 disk.finish()
 """

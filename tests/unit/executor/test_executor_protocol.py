@@ -17,7 +17,6 @@ from executor import client_connection, wire
 from executor.bash_interpreter import COMMAND_LIMIT
 from executor.cell import Cell
 from executor.cell_outcome import reported
-from executor.checkpoints import announced
 from executor.frames import (
     CLIENT_LIMIT,
     HEADER,
@@ -28,6 +27,7 @@ from executor.frames import (
     ProtocolError,
     encode,
 )
+from executor.received_state import announced
 from executor.said import lost_from, notices_from, problems_from, why_from
 from executor.values import (
     Artifact,

@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from executor.checkpoints import Checkpoint, Receiver
+from executor.checkpoints import Checkpoint
 from executor.counters import Counters
 from executor.durable import Disk
 from executor.event_loop import Loop
@@ -19,6 +19,7 @@ from executor.home import ThreadHome
 from executor.line_file import LineFile
 from executor.notices import notice
 from executor.python_interpreter import PythonInterpreter
+from executor.received_state import Receiver
 
 STATE: Message = {
     "type": "state",

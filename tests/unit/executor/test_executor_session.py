@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from executor.checkpoints import Checkpoint, announced
+from executor.checkpoints import Checkpoint
 from executor.event_loop import Loop
 from executor.notices import notice
+from executor.received_state import announced
 from executor.session import Ending, Session
 
 

@@ -19,11 +19,13 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
-from executor import checkpoints
-from executor.checkpoints import Checkpoint, Receiver, announced
+from executor import checkpoint_log
+from executor.checkpoint_log import Refused
+from executor.checkpoints import Checkpoint
 from executor.client import HostUnavailable, SessionClient
 from executor.launch import running_host, start_host, stop_host
 from executor.line_file import LineFile
+from executor.received_state import Receiver, announced
 from executor.values import CellResult, Limits, Variable
 from workers.delivery.notices import worded
 
@@ -773,7 +775,6 @@ def test_a_checkpoint_of_another_thread_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_other_versions_is_refused_and_running_again_is_offered(tmp_path: Path) -> None:
-    from executor.checkpoints import Checkpoint, Refused
     from executor.home import Home
 
     keep_and_stop(tmp_path, "a")
@@ -845,7 +846,7 @@ def test_an_undo_that_found_no_room_is_not_what_the_next_one_goes_back_to(
         disk.setattr(LineFile, "append", full)
         with pytest.raises(OSError, match="No space"):
             checkpoint.undo("c2")
-    monkeypatch.setattr(checkpoints, "_LOG_LIMIT", -(1 << 20))  # the log is begun anew with its last two lines
+    monkeypatch.setattr(checkpoint_log, "_LIMIT", -(1 << 20))  # the log is begun anew with its last two lines
     checkpoint.commit(came_whole(checkpoint, b"c3"), "c3")
     assert checkpoint.undo("c3") == "undone"
     assert checkpoint.last_cell() == "c2"
@@ -858,7 +859,7 @@ def test_an_undo_goes_back_to_nothing_that_was_not_signed_for_this_thread(tmp_pa
     forger.commit(came_whole(forger, b"forged"), "c1")
     stored, _ = forger.exported()
     here.adopt(stored, Path)
-    with pytest.raises(checkpoints.Refused):
+    with pytest.raises(Refused):
         here.open()
     here.commit(came_whole(here, b"ours"), "c2")
     assert here.undo("c2") == "gone"
@@ -874,7 +875,7 @@ def test_a_signature_in_letters_that_are_none_of_ours_is_refused(tmp_path: Path)
     there.commit(came_whole(there, b"1"), "c1")
     stored, _ = there.exported()
     here.adopt({**(stored or {}), "hmac": "é"}, Path)
-    with pytest.raises(checkpoints.Refused):
+    with pytest.raises(Refused):
         here.open()
     here.close()
     there.close()
