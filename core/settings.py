@@ -729,8 +729,9 @@ def _refuse_unknown(
 
 
 def _fault(location: tuple[int | str, ...], message: str) -> str:
+    message = message.removeprefix("Value error, ")
     if not location:  # of several settings together
-        return f"{message.removeprefix('Value error, ')}."
+        return f"{message}."
     first = str(location[0])
     name = Settings.model_fields[first].alias or first if first in Settings.model_fields else first
     return f"{'.'.join([name, *map(str, location[1:])])}: {message}."

@@ -222,7 +222,7 @@ def test_the_old_and_the_new_name_with_different_values_are_refused(tmp_path: Pa
 
 @pytest.mark.parametrize(("name", "value"), [("REDIS_URL", "localhost:6379"), ("DATABASE_URL", "mysql://u:pw@h/x")])
 def test_an_address_of_the_wrong_kind_is_refused_by_name_and_not_shown(tmp_path: Path, name: str, value: str) -> None:
-    with pytest.raises(SettingsError, match=f"^{name}: .*must be") as caught:
+    with pytest.raises(SettingsError, match=f"^{name}: must be") as caught:
         load_settings({name: value}, tmp_path)
     assert value not in str(caught.value)
     assert "\n" not in str(caught.value)
