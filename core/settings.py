@@ -445,12 +445,12 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     folder = Path.cwd() if cwd is None else cwd
     given = _env_file(folder)
     known = environment_names()
-    named = [key for key in given if key.startswith(_OURS) and key not in RENAMED and key not in ALIASES]
+    named = [key for key in given if _is_ours(key) and key not in RENAMED and key not in ALIASES]
     _refuse_unknown(".env", named, known, MOVED[ENVIRONMENT])
     if env is None:
         _offer_to_drivers(given)
     given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
-    named = [key for key in given if key.startswith("THREADBOOK_") and key not in RENAMED]
+    named = [key for key in given if key.upper().startswith("THREADBOOK_") and key not in RENAMED]
     _refuse_unknown(ENVIRONMENT, named, known, MOVED[ENVIRONMENT])
     given = _with_new_names(given)
 
@@ -550,11 +550,16 @@ def _env_file(folder: Path) -> dict[str, str]:
     values = dotenv_values(stream=io.StringIO(text))
     for number, line in enumerate(text.splitlines(), 1):
         name = found[1] if (found := _ENV_NAME.match(line)) else ""
-        if (name.startswith(_OURS) or name in environment_names()) and values.get(name) is None:
+        if _is_ours(name) and values.get(name) is None:
             raise SettingsError(
                 f".env, line {number}: write {name}=VALUE, with a quote on both sides of VALUE or on none."
             )
     return {name: value for name, value in values.items() if value}
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a name in `.env` is meant for us, also one in small letters, which names nothing."""
+    return name.upper().startswith(_OURS) or name.upper() in environment_names()
 
 
 def _offer_to_drivers(given: Mapping[str, str]) -> None:
@@ -716,14 +721,14 @@ def _check_table(file: str, name: str, written: str, content: object, table: typ
 def _refuse_unknown(
     where: str, given: Iterable[str], known: Iterable[str], moved: Mapping[str, str] | None = None
 ) -> None:
-    names = list(known)
+    names = {name.upper(): name for name in known}
     faults = []
     for key in given:
         if moved and key in moved:
             faults.append(f"{where}: {key!r} is not a setting any more; {moved[key]}.")
-        elif key not in names:
-            near = difflib.get_close_matches(key, names, n=1, cutoff=0.0)
-            faults.append(f"{where}: unknown setting {key!r}; the nearest known one is {near[0]!r}.")
+        elif key not in names.values():
+            near = names[difflib.get_close_matches(key.upper(), names, n=1, cutoff=0.0)[0]]
+            faults.append(f"{where}: unknown setting {key!r}; the nearest known one is {near!r}.")
     if faults:
         raise SettingsError("\n".join(faults))
 

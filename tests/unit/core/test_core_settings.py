@@ -95,6 +95,14 @@ def test_an_unknown_variable_of_ours_in_dotenv_is_refused_too(tmp_path: Path) ->
         load_settings({}, tmp_path)
 
 
+@pytest.mark.parametrize("name", ["threadbook_home", "Redis_Url", "slack_bot_token", "openai_modl"])
+def test_a_name_of_ours_in_small_letters_is_refused_with_the_one_that_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".env").write_text(f"{name}=a\n")
+    meant = "OPENAI_MODEL" if name == "openai_modl" else name.upper()
+    with pytest.raises(SettingsError, match=rf"^\.env: unknown setting '{name}'; .* is '{meant}'\.$"):
+        load_settings({}, tmp_path)
+
+
 @pytest.mark.parametrize(
     "line", ["SLACK_BOT_TOKEN='xoxb-1", "SLACK_BOT_TOKEN: xoxb-1", "SLACK_BOT_TOKEN xoxb-1", "export REDIS_URL"]
 )
