@@ -270,7 +270,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _toolchains_hold_no_secret(self) -> Self:
-        home = self.home.absolute()
+        home = place_of(Path(), self.home).absolute()
         for folder in map(Path, self.sandbox.toolchains):
             if folder.resolve() in (home, *home.parents) or folder.resolve().is_relative_to(home):
                 raise ValueError(f"[sandbox] toolchains: {folder} would show sessions what lies in {home}")
@@ -361,7 +361,7 @@ class Settings(BaseSettings):
     def memory_folder(self) -> Path:
         """The folder of what the team has learned."""
         folder = self.memory.folder
-        return (self.config.parent / folder).resolve() if folder else self.home / "memory"
+        return place_of(self.config.parent, folder).resolve() if folder else self.home / "memory"
 
     @property
     def project_channels(self) -> dict[str, tuple[str, ...]]:
@@ -454,7 +454,7 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     _refuse_unknown(ENVIRONMENT, named, known, MOVED[ENVIRONMENT])
     given = _with_new_names(given)
 
-    config = folder / given.get("THREADBOOK_CONFIG", "threadbook.toml")
+    config = place_of(folder, given.get("THREADBOOK_CONFIG", "threadbook.toml"))
     if "THREADBOOK_CONFIG" in given and not config.is_file():
         raise SettingsError(f"THREADBOOK_CONFIG names {config}, which is not a file.")
     team = _read_toml(config)
@@ -484,7 +484,7 @@ def source_url(
     folder = Path.cwd() if cwd is None else cwd
     if source.url_file is not None:
         try:
-            value = (settings.config.parent / source.url_file).read_text(encoding="utf-8").strip()
+            value = place_of(settings.config.parent, source.url_file).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             raise SettingsError(f"sources.{name}.url_file: {source.url_file} cannot be read as text.") from None
         place = f"the file {source.url_file}"
@@ -538,7 +538,20 @@ def mcp_secrets(
 def dictionary_folder(settings: Settings, name: str) -> Path | None:
     """The folder of a source's data dictionary, or None when the team names none."""
     folder = settings.sources[name].dictionary
-    return None if folder is None else settings.config.parent / folder
+    return None if folder is None else place_of(settings.config.parent, folder)
+
+
+def place_of(folder: Path, written: str | Path) -> Path:
+    """Where a path of a setting leads: a relative one begins in `folder`, and "~" is the home of this user.
+
+    Raises SettingsError when "~" means nobody who has a home.
+    """
+    try:
+        return folder / Path(written).expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"{written}: it is not known where the home folder of this user is. Write it out."
+        ) from None
 
 
 def _env_file(folder: Path) -> dict[str, str]:
@@ -613,7 +626,7 @@ def take_environment(names: Iterable[str]) -> dict[str, str]:
 
 def _with_defaults(settings: Settings, folder: Path) -> Settings:
     """Fill in what depends on the node and on other settings; relative folders are taken from `folder`."""
-    home = (folder / settings.home).resolve()
+    home = place_of(folder, settings.home).resolve()
     return settings.model_copy(
         update={
             "home": home,

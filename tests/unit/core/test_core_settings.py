@@ -13,7 +13,7 @@ from pydantic import SecretStr, ValidationError
 
 from core.errors import SettingsError
 from core.node_file import write_node_file
-from core.settings import Settings, environment_names, load_settings, mcp_secrets, source_url
+from core.settings import Settings, dictionary_folder, environment_names, load_settings, mcp_secrets, source_url
 from core.settings_page import example_toml, settings_markdown
 from core.team_settings import PriceSettings
 
@@ -60,6 +60,26 @@ def test_the_driver_of_the_file_store_finds_what_dotenv_gives_it_and_the_environ
         os.environ[name] for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PGPASSFILE")
     ]
     assert found == ["http://127.0.0.1:8333", "mine", "s", ""]
+
+
+def test_a_path_of_a_setting_may_begin_at_the_home_of_this_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "url").write_text("sqlite:///shop.db")
+    toml = '[memory]\nfolder = "~/memory"\n[sources.shop]\nurl_file = "~/url"\ndictionary = "~/words"\n'
+    (tmp_path / "team.toml").write_text(toml)
+    below = tmp_path / "below"
+    below.mkdir()
+    settings = load_settings({"THREADBOOK_HOME": "~/kept", "THREADBOOK_CONFIG": "~/team.toml"}, below)
+    assert (settings.home, settings.memory_folder) == (tmp_path / "kept", tmp_path / "memory")
+    assert source_url(settings, "shop").get_secret_value() == "sqlite:///shop.db"
+    assert dictionary_folder(settings, "shop") == tmp_path / "words"
+
+
+def test_a_path_at_the_home_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^~nobody-here/kept: .*Write it out"):
+        load_settings({"THREADBOOK_HOME": "~nobody-here/kept"}, tmp_path)
 
 
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
