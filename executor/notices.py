@@ -58,6 +58,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "several_changes_uncertain": "count",
         "files_not_placed": "names",
         "files_older": "names",
+        "files_list_damaged": "",
         "some_not_restored": "names",
         "not_restored": "why",
         "shell_as_before": "",

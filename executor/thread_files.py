@@ -5,6 +5,7 @@
                              another host had it
 <thread>/files.replaced.json what people gave and cells changed or removed: [name, hash] of each
 <thread>/files.older.json    files whose last version was not taken: name, and the cell that made it
+<thread>/files*.damaged.json a list that could not be read, set aside: what it names stays until a reset or a purge
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from executor.durable import replace_durably
 from executor.frames import ProtocolError
 from executor.wire import content_name, integer, optional_text, text
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +64,16 @@ class ThreadFiles:
         self._folder = folder
         self._is_written = False
         """Since `take_unsynced` was last called."""
-        self.by_name: dict[str, KeptFile] = {
-            record["name"]: KeptFile(**record) for record in self._read("files.json", otherwise=[])
-        }
-        self.older: dict[str, str] = {
-            str(name): str(cell) for name, cell in self._read("files.older.json", otherwise={}).items()
-        }
+        self.is_damaged = False
+        """Whether the list could not be read, so that it is the one before the last change, as far as that is known."""
+        listed: dict[str, KeptFile] | None = {}
+        if self._path("files.json").exists():
+            listed = self._read("files.json", _files_from, None)
+        self.is_damaged = listed is None
+        self.by_name: dict[str, KeptFile] = self._files_before() if listed is None else listed
+        self.older: dict[str, str] = self._read("files.older.json", _texts_from, {})
         """Files that are kept as they were before a cell changed them, by name; that cell's version was not taken."""
-        self.replaced: set[tuple[str, str]] = {
-            (str(name), str(sha256)) for name, sha256 in self._read("files.replaced.json", otherwise=[])
-        }
+        self.replaced: set[tuple[str, str]] = self._read("files.replaced.json", _pairs_from, set())
         """(name, sha256) of the files that people gave and that cells have changed or removed since."""
 
     def replace(self, files: dict[str, KeptFile]) -> None:
@@ -110,7 +113,7 @@ class ThreadFiles:
         record = self._before()
         if record is None or record["cell"] != cell_id or record["files"] is None:
             return False
-        files = {kept["name"]: KeptFile(**kept) for kept in record["files"]}
+        files = dict(record["files"])
         there = _given_among(files)
         for file in self.by_name.values():
             if file.given is not None and (file.given, file.sha256) not in there:
@@ -124,7 +127,8 @@ class ThreadFiles:
         self._set_replaced(set())
         self.set_older({})
         self.replace({name: file for name, file in self.by_name.items() if file.given is not None})
-        self._path("files.before.json").unlink(missing_ok=True)
+        for left in (self._path("files.before.json"), *self._folder.glob("files*.damaged.json")):
+            left.unlink(missing_ok=True)
 
     def adopt(self, files: dict[str, KeptFile], replaced: set[tuple[str, str]], last_cell: str | None) -> None:
         """Go on with the files of another host, on which this was the last cell that began."""
@@ -152,16 +156,21 @@ class ThreadFiles:
         The list is None where another host had it. It stays after an undo: it then says that no cell before this one
         can be undone.
         """
-        try:
-            record: dict[str, Any] | None = self._read("files.before.json", otherwise=None)
-        except ValueError:
-            return None
-        return record
+        return self._read("files.before.json", _before_from, None)
 
-    def _read(self, name: str, *, otherwise: Any) -> Any:
+    def _files_before(self) -> dict[str, KeptFile]:
+        """The list before the last change, as far as it is known."""
+        record = self._before()
+        return {} if record is None or record["files"] is None else dict(record["files"])
+
+    def _read(self, name: str, parse: Callable[[Any], Read], otherwise: Read) -> Read:
+        """What a file holds; `otherwise` when there is none. One that was damaged is set aside."""
         try:
-            return json.loads(self._path(name).read_bytes())
+            return parse(json.loads(self._path(name).read_bytes()))
         except FileNotFoundError:
+            return otherwise
+        except (ValueError, TypeError, LookupError, AttributeError, ProtocolError):
+            self._path(name).replace(self._path(name).with_suffix(".damaged.json"))
             return otherwise
 
     def _write(self, name: str, content: object) -> None:
@@ -170,6 +179,24 @@ class ThreadFiles:
 
     def _path(self, name: str) -> Path:
         return self._folder / name
+
+
+def _files_from(records: Any) -> dict[str, KeptFile]:
+    return {record["name"]: KeptFile(**{**record, "sha256": content_name(record)}) for record in records}
+
+
+def _texts_from(record: Any) -> dict[str, str]:
+    return {str(name): str(cell) for name, cell in record.items()}
+
+
+def _pairs_from(records: Any) -> set[tuple[str, str]]:
+    return {(str(name), str(sha256)) for name, sha256 in records}
+
+
+def _before_from(record: Any) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    return {"cell": str(record["cell"]), "files": None if record["files"] is None else _files_from(record["files"])}
 
 
 def _records(files: Collection[KeptFile]) -> list[dict[str, Any]]:

@@ -151,6 +151,9 @@ class Workspace:
         if self._untold_older:
             told += (notice("files_older", names=shortened_list(list(self._untold_older))),)
         self._untold, self._untold_older = {}, {}
+        if self._thread.files.is_damaged:
+            told += (notice("files_list_damaged"),)
+            self._thread.files.is_damaged = False
         return told
 
     def add(self, file: KeptFile) -> None:

@@ -50,6 +50,54 @@ def test_content_that_no_thread_has_any_more_is_removed_after_a_week(tmp_path: P
     assert home.sweep(WEEK_S) == 0
 
 
+@pytest.mark.parametrize("damaged", [b"", b'[{"name": "a.csv", "sha2', b"[3]", b'[{"name": "a.csv"}]', b"\xff\x00"])
+def test_a_damaged_list_of_files_stops_no_thread(tmp_path: Path, damaged: bytes) -> None:
+    home = Home(tmp_path)
+    given, made = put(home, b"given", 2 * WEEK_S), put(home, b"made", 2 * WEEK_S)
+    thread = home.thread("t")
+    before = {"a.csv": KeptFile("a.csv", given, 5, given="a.csv")}
+    thread.files.replace(before)
+    thread.files.replace_by("c1", {**before, "b.csv": KeptFile("b.csv", made, 4)})
+    thread.close()
+    (thread.folder / "files.json").write_bytes(damaged)
+    again = home.thread("t")
+    assert again.files.by_name == before
+    workspace = Workspace(again, home, None)
+    assert [workspace.take_untold(), workspace.take_untold()] == [(notice("files_list_damaged"),), ()]
+    again.files.replace(again.files.by_name)
+    again.close()
+    third = home.thread("t")
+    assert third.files.by_name == before
+    assert not third.files.is_damaged
+    third.close()
+
+
+def test_what_a_damaged_list_names_stays_until_the_thread_is_reset(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    made = put(home, b"made", 2 * WEEK_S)
+    thread = home.thread("t")
+    thread.files.replace({"a.csv": KeptFile("a.csv", made, 4)})
+    thread.close()
+    listing = thread.folder / "files.json"
+    listing.write_bytes(listing.read_bytes()[:-1])
+    again = home.thread("t")
+    assert home.sweep(WEEK_S) == 0
+    again.files.forget()
+    assert home.sweep(WEEK_S) == 1
+    again.close()
+
+
+@pytest.mark.parametrize("name", ["files.before.json", "files.older.json", "files.replaced.json"])
+def test_a_damaged_note_about_files_stops_no_thread_either(tmp_path: Path, name: str) -> None:
+    home = Home(tmp_path)
+    thread = home.thread("t")
+    thread.close()
+    (thread.folder / name).write_text("{")
+    again = home.thread("t")
+    assert again.files.can_undo("c1", lambda _, __: True)
+    again.close()
+
+
 def test_content_that_undoing_the_last_change_brings_back_stays(tmp_path: Path) -> None:
     home = Home(tmp_path)
     before, after = put(home, b"before", 2 * WEEK_S), put(home, b"after", 2 * WEEK_S)
