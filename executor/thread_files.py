@@ -14,7 +14,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from executor.durable import replace_durably
@@ -45,13 +45,14 @@ def kept_file_from(data: Mapping[str, Any]) -> KeptFile:
     return KeptFile(name, content_name(data), integer(data, "size"), optional_text(data, "given", 4_096))
 
 
-def free_name(name: str, taken: Mapping[str, KeptFile]) -> str:
-    """`name`, or with -2, -3 ... before its ending when it is taken."""
+def free_name(name: str, taken: Mapping[str, KeptFile], is_there: Callable[[str], bool] = lambda name: False) -> str:
+    """`name`, or with -2, -3 ... before its ending when a file or a folder of one has it, or `is_there` says so."""
     stem, dot, ending = name.rpartition(".")
     if not dot:
         stem, ending = name, ""
+    folders = {str(folder) for file in taken if "/" in file for folder in PurePosixPath(file).parents}
     number, candidate = 1, name
-    while candidate in taken:
+    while candidate in taken or candidate in folders or is_there(candidate):
         number += 1
         candidate = f"{stem}-{number}{dot}{ending}"
     return candidate

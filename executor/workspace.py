@@ -118,13 +118,22 @@ class Workspace:
 
     def named(self, name: str, sha256: str, size: int) -> KeptFile:
         """A file that somebody gives, under a name that is free."""
-        return KeptFile(free_name(clean_name(name), self._thread.files.by_name), sha256, size, given=name)
+        free = free_name(clean_name(name), self._thread.files.by_name, self._is_folder)
+        return KeptFile(free, sha256, size, given=name)
+
+    def _is_folder(self, name: str) -> bool:
+        """Whether a cell has made a folder of this name, perhaps with nothing in it that was taken."""
+        if self.folder is None:
+            return False
+        with suppress(OSError):
+            return stat.S_ISDIR(os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode)
+        return False
 
     def give(self, file: KeptFile) -> Work[bool]:
         """Put a file whose content is in the home into the folder, if there is one; it appears there whole.
 
-        False when it does not, because a cell's file has got its name meanwhile. A file for which there is no room is
-        left out (`take_untold`).
+        False when it does not, because a cell's file or folder has got its name meanwhile. A file for which there is no
+        room is left out (`take_untold`).
         """
         if self.folder is None or not self.is_filled:  # it comes with the thread's other files
             return True
@@ -137,6 +146,8 @@ class Workspace:
                 if self._number != number:
                     return True
         except OSError as error:
+            if self._is_folder(file.name):
+                return False
             self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
         else:
             self.snapshot = {**self.snapshot, file.name: fingerprint(folder, file.name)}

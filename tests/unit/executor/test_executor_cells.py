@@ -592,6 +592,26 @@ def test_a_file_given_twice_is_one_and_another_of_the_same_name_gets_its_own(
     assert shown(host.run(thread, "x", "sorted(__import__('os').listdir())")) == "['a-2.csv', 'a.csv', 'passwd_']"
 
 
+@pytest.mark.parametrize("left_in_it", ["", "; open('data/a.csv', 'w').write('1')"])
+def test_a_file_that_has_the_name_of_a_folder_gets_a_free_one(
+    host: SessionClient, thread: str, run, tmp_path: Path, left_in_it: str
+) -> None:
+    run("import os; os.mkdir('data')" + left_in_it)
+    (tmp_path / "given").write_text("given")
+    assert host.put(thread, "data", tmp_path / "given") == "data-2"
+    result = run("open('data-2').read(), os.path.isdir('data')")
+    assert (shown(result), result.notices) == ("('given', True)", ())
+
+
+def test_a_file_that_has_the_name_of_a_folder_gets_a_free_one_while_no_subprocess_lives(tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("given")
+    with bare_host(home=tmp_path / "home") as client:
+        client.run("t", "c1", "import os; os.makedirs('data/raw'); open('data/raw/a.csv', 'w').write('1')")
+    with bare_host(home=tmp_path / "home") as client:
+        assert client.put("t", "data", tmp_path / "given") == "data-2"
+        assert client.run("t", "c2", "open('data-2').read()").notices == ()
+
+
 # Idempotence, attaching, requests
 
 
