@@ -125,8 +125,8 @@ def run(settings: Settings) -> None:
         tidied = Newest(tidy, "tidying")
 
         def swept() -> None:
-            sweep_file(settings).touch()
             tidied.put(None)
             expire_questions(store, time.time())
+            sweep_file(settings).touch()  # last: a disk that refuses it must not keep people waiting
 
         keep_sweeping(sweep, threading.Event(), swept=swept)

@@ -57,13 +57,18 @@ def sweep_file(settings: Settings) -> Path:
 def write_registry(settings: Settings, pids: Mapping[str, int]) -> None:
     """Write the processes by name; one that has ended is left out. The file is replaced whole: nobody reads half of it.
 
-    Raises OSError when it cannot be written.
+    A disk that has no room for one more file has some in the registry itself. Raises OSError when it has not.
     """
     path = registry_file(settings)
     fresh = path.with_suffix(".new")
     entries = {name: (pid, started) for name, pid in pids.items() if (started := started_at(pid)) is not None}
-    fresh.write_text(json.dumps(entries))
-    fresh.replace(path)
+    content = json.dumps(entries).encode()
+    try:
+        fresh.write_bytes(content)
+        fresh.replace(path)
+    except OSError:
+        with path.open("r+b", buffering=0) as file:  # not cut: the blocks that it has stay its own
+            file.write(content.ljust(path.stat().st_size))
 
 
 def live_processes(settings: Settings) -> dict[str, bool]:

@@ -195,11 +195,17 @@ class Supervisor:
             if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:
                 announced_at = time.monotonic()
                 self._announce(wakes)
-            if not is_ready:
-                is_ready = True
-                ready_file(self._settings).write_text(str(os.getpid()))
-                print(READY_LINE, flush=True)
+            is_ready = is_ready or self._say_ready()
             self._stopping.wait(WATCH_EVERY_S)
+
+    def _say_ready(self) -> bool:
+        """Say that the service takes work; False when a full disk has no room for the file. It is tried again then."""
+        try:
+            ready_file(self._settings).write_text(str(os.getpid()))
+        except OSError:
+            return False
+        print(READY_LINE, flush=True)
+        return True
 
     def _register(self) -> None:
         """Write down which processes there are, when that has changed."""

@@ -142,3 +142,19 @@ def test_a_look_for_old_threads_that_takes_long_holds_up_no_sweep(
     places = {"THREADBOOK_HOME": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'store.db'}"}
     janitor.run(load_settings(places, tmp_path))
     assert woken == [thread]
+
+
+def test_a_disk_that_refuses_the_sign_of_a_sweep_keeps_no_question_from_its_end(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sweep_once(sweep: object, stop: object, *, swept: Callable[[], None]) -> None:
+        with pytest.raises(FileNotFoundError):  # there is no home: a file in it cannot be made
+            swept()
+
+    expired: list[Store] = []
+    env = {"THREADBOOK_HOME": str(tmp_path / "home"), "DATABASE_URL": f"sqlite:///{tmp_path / 'store.db'}"}
+    monkeypatch.setattr(janitor, "connect_redis", lambda _: fakeredis.FakeRedis())
+    monkeypatch.setattr(janitor, "keep_sweeping", sweep_once)
+    monkeypatch.setattr(janitor, "expire_questions", lambda opened, _: expired.append(opened))
+    janitor.run(load_settings({**env, "SLACK_BOT_TOKEN": "xoxb-1"}, tmp_path))
+    assert len(expired) == 1

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from patience import eventually
@@ -74,6 +75,22 @@ def test_a_process_that_was_given_the_number_of_a_dead_one_is_another_one(settin
     (entry,) = json.loads(registry_file(settings).read_text()).values()
     registry_file(settings).write_text(json.dumps({"worker-1": [worker.pid, entry[1] - 1]}))
     assert live_processes(settings) == {"worker-1": False}
+
+
+@pytest.mark.parametrize("fails", ["write_bytes", "replace"])
+def test_a_process_that_was_started_on_a_full_disk_is_registered(
+    settings: Settings, started: Started, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def full(path: Path, *_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    first, second = started(), started()
+    write_registry(settings, {"worker-1": first.pid, "janitor": second.pid})
+    dies(first)
+    monkeypatch.setattr(Path, fails, full)
+    monkeypatch.setattr(Path, "write_text", full)
+    write_registry(settings, {"janitor": second.pid})  # it is shorter than the one before
+    assert live_processes(settings) == {"janitor": True}
 
 
 def test_restarts_are_forgotten_after_a_while(settings: Settings, started: Started) -> None:

@@ -145,6 +145,31 @@ def test_the_registry_is_written_once_a_full_disk_has_room_again(
     assert live_processes(settings) == {"supervisor": True, "worker-1": True}
 
 
+def test_a_service_that_starts_on_a_full_disk_is_ready_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wakes: Wakes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks = []
+
+    def look() -> None:
+        looks.append(module.ready_file(settings).exists())
+        if len(looks) == 2:
+            monkeypatch.undo()
+        elif len(looks) == 4:
+            supervisor._stopping.set()
+
+    def full(path: Path, text: str) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    supervisor = Supervisor(settings)
+    supervisor._forks, supervisor._session_host = Forks(9, lambda: None), Host()  # type: ignore[assignment]
+    supervisor._forks.keep = look  # type: ignore[method-assign]
+    monkeypatch.setattr(Path, "write_text", full)
+    supervisor._watch(wakes)
+    assert looks == [False, False, True, True]
+    assert capsys.readouterr().out == "worker ready\n"
+
+
 def test_a_service_that_is_refused_leaves_the_files_of_the_one_that_works(tmp_path: Path, wakes: Wakes) -> None:
     settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
     module.ready_file(settings).write_text("1")
