@@ -21,8 +21,8 @@ from core.store.history import History
 from core.store.lineage import CopiedTurn
 from core.values import IMPORTED, ThreadKey
 from tryout.imports import NOWHERE
+from tryout.named import turns_named
 from tryout.operator import operator, permitted, why_unreadable
-from tryout.running_stack import as_link
 from tryout.show import printable
 from workers.agent.about_steps import sources_held
 from workers.agent.training import imported, people_in
@@ -71,7 +71,7 @@ def _composed(store: Store, history: History, words: Sequence[str], user: str) -
     threads: dict[str, Sequence[Sequence[Step]]] = {}
     for word in words:
         piece = Piece.read(word)
-        turns = history.find(as_link(piece.thread))
+        turns = turns_named(history, piece.thread)
         if not turns:
             raise NoPiece(f"no thread {piece.thread!r} is stored")
         thread_id = turns[-1].thread_id

@@ -78,6 +78,7 @@ from core.steps import (
 )
 from core.store import Store, TurnRow
 from core.store.history import History, Sent, TimedStep
+from tryout.named import turns_named
 from tryout.operator import permitted, why_unreadable
 from tryout.pages import NoPage, write_page
 from tryout.show import printable
@@ -107,7 +108,7 @@ def run(
     """
     with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
-            turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
+            turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in turns_named(history, name)]
             checked = {turn.id: outcome for turn, _, _ in turns if (outcome := store.clean_room(turn.id)) is not None}
             if not permitted(
                 settings, store, Action.REPLAY, name, sources_asked(step for _, steps, _ in turns for step in steps)

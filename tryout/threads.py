@@ -27,8 +27,8 @@ from core.store.full_text import words_in
 from core.store.history import History
 from core.values import ThreadKey
 from tryout import compose
+from tryout.named import turns_named
 from tryout.operator import permitted, why_unreadable
-from tryout.running_stack import as_link
 from tryout.show import printable
 from workers.agent.text import one_line
 from workers.agent.thread_states import Difference, Item, State, differences, items_of, state_named, states
@@ -110,7 +110,7 @@ def run(settings: Settings, words: Sequence[str], wanted: Filter, *, as_json: bo
 def _named(store: Store, history: History, name: str) -> tuple[str, str]:
     """A thread's id and the beginning of a hash. Raises NotFound."""
     place, _, key = name.partition("@")
-    turns = history.find(as_link(place))
+    turns = turns_named(history, place)
     if not turns:
         for stone in store.tombstones(place):
             raise NotFound(
