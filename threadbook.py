@@ -699,6 +699,10 @@ def purge(
     thread: Annotated[str, typer.Argument(help="A thread's id, or a link to a message in Slack.")] = "",
     person: Annotated[str, typer.Option(help="Slack's id of a person: all threads in which they wrote.")] = "",
     older_than: Annotated[str, typer.Option(help="Threads in which nothing happened for this time: 90d.")] = "",
+    *,
+    workspace: Annotated[
+        str, typer.Option("--workspace", metavar="TEAM", help="With many workspaces: only what is of this one.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -707,7 +711,17 @@ def purge(
     from tryout import running_stack
 
     settings, link = running_stack.instead_of(_settings()), running_stack.as_link(thread)
-    _exit(purge_room.run(settings, thread=link, person=person, older_than=older_than, dry_run=dry_run, as_json=as_json))
+    _exit(
+        purge_room.run(
+            settings,
+            thread=link,
+            person=person,
+            older_than=older_than,
+            workspace=workspace,
+            dry_run=dry_run,
+            as_json=as_json,
+        )
+    )
 
 
 @app.command()

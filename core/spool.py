@@ -145,11 +145,12 @@ class Spool:
             self.forget(path)
         return bool(paths)
 
-    def purge(self, *, thread_id: str = "", user: str = "", until: datetime | None = None) -> int:
-        """Remove the events with words of this thread or of this person; returns their number.
+    def purge(self, *, thread_id: str = "", user: str = "", team: str = "", until: datetime | None = None) -> int:
+        """Remove the events with words of this thread or of this person; returns their number. Raises OSError when one
+        stays, once all others are gone.
 
-        `until`: only what happened until then, as far as Slack's clock and ours agree. A bot that waits with one of
-        them in its memory does not take it in any more.
+        `team`: only those of this workspace. `until`: only what happened until then, as far as Slack's clock and ours
+        agree. A bot that waits with one of them in its memory does not take it in any more.
         """
         if self._folder.is_dir():
             self._tidy()
@@ -159,10 +160,17 @@ class Spool:
             for path in self.kept()
             if (one := self.read(path)) is not None
             and (thread_id in one.threads or user in one.people)
+            and team in ("", one.team)
             and one.happened_s <= newest
         ]
+        left = []
         for path in meant:
-            self.forget(path)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                left.append(error)
+        if left:
+            raise left[0]
         return len(meant)
 
 

@@ -22,7 +22,9 @@ from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
 from core.store.history import History
+from tryout.named import one_thread
 from tryout.operator import operator, permitted, why_unreadable
+from tryout.workspace import of_workspace
 from workers.agent.thread_states import last_state
 
 _AGE = re.compile(r"(\d{1,5})d")
@@ -35,19 +37,22 @@ def run(
     thread: str = "",
     person: str = "",
     older_than: str = "",
+    workspace: str = "",
     dry_run: bool = False,
     as_json: bool = False,
 ) -> int:
     """Purge the threads that are meant; 1 when something was unavailable, so that it has to be done again.
 
     With `person`, those are all threads in which they wrote: answers there may repeat their words; what they chose in
-    Slack for themselves goes too. Raises SettingsError
-    when nothing or too much is asked for.
+    Slack for themselves goes too. With `workspace`, only what is of that one. Raises SettingsError when nothing or too
+    much is asked for.
     """
     if sum(map(bool, (thread, person, older_than))) != 1:
         raise SettingsError("purge takes one of: a thread (its id or a link), --person U…, --older-than 90d.")
     since = None if not older_than else datetime.now(UTC) - timedelta(days=_days(older_than))
     meant = thread or person or older_than
+    if workspace:
+        of_workspace(settings, workspace)
     with (
         closing(Store(settings.database_url)) as store,
         closing(History(settings.database_url)) as history,
@@ -57,11 +62,9 @@ def run(
             if not permitted(settings, store, Action.PURGE, meant, {"dry_run": int(dry_run)}):
                 return 1
             if thread:
-                named = history.threads_named(thread)
-                if len(named) > 1:
-                    raise SettingsError(_several(named))
-                thread = named[0] if named else thread
-            found = store.purgeable(thread_id=thread, user=person, older_than=since)
+                named = one_thread(history.threads_named(thread), workspace)
+                thread = named or thread
+            found = store.purgeable(thread_id=thread, user=person, older_than=since, team=workspace)
             counts = {thread_id: store.purge_counts(thread_id) for thread_id in found}
         except SQLAlchemyError as error:
             print(f"threadbook: nothing was deleted. {why_unreadable(store, error)}", file=sys.stderr)
@@ -72,8 +75,8 @@ def run(
         try:
             blobs, spool = Blobs(settings.files), Spool(settings.spool)
             if person:
-                spool.purge(user=person)
-                store.forget_preferences(person)
+                spool.purge(user=person, team=workspace)
+                store.forget_preferences(person, workspace)
             for thread_id in found or filter(None, [thread]):
                 spool.purge(thread_id=thread_id)
             for thread_id in found:
@@ -83,18 +86,11 @@ def run(
                     del counts[thread_id]
                     print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
             delete_contents(store, blobs)
-        except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:
+        except (SQLAlchemyError, RedisError, BlobsUnreachable, OSError) as error:
             print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
             return 1
     _print(counts, dry_run=dry_run, as_json=as_json)
     return 0
-
-
-def _several(thread_ids: list[str]) -> str:
-    return (
-        "nothing was deleted: this link means a thread in each of several workspaces. Give the id of the one that you "
-        f"mean: {', '.join(thread_ids)}."
-    )
 
 
 def _days(age: str) -> int:

@@ -41,12 +41,27 @@ class Preferences(Part):
         return {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
 
     @writes
-    def forget_preferences(self, user: str) -> int:
-        """Delete what a person chose and pinned for themselves, and what they think of answers to others, in every
-        workspace; returns the number of rows."""
-        of_person = (t.preferences.c.subject, t.own_pins.c.user, t.votes.c.user, t.examples.c.user)
+    def forget_preferences(self, user: str, team: str = "") -> int:
+        """Delete what a person chose and pinned for themselves, and what they think of answers to others; returns the
+        number of rows. In every workspace, or in this one."""
+        p, pins, votes, examples = t.preferences.c, t.own_pins.c, t.votes.c, t.examples.c
+        of_person = (
+            (p.subject, p.team == team),
+            *(
+                (column, place.startswith(f"{team}:", autoescape=True))
+                for column, place in (
+                    (pins.user, pins.thread_id),
+                    (votes.user, votes.turn_id),
+                    (examples.user, examples.turn_id),
+                )
+            ),
+        )
         with self._writing() as db:
-            return sum(db.execute(delete(column.table).where(column == user)).rowcount for column in of_person)
+            rows = (
+                delete(column.table).where(column == user, *([in_team] if team else []))
+                for column, in_team in of_person
+            )
+            return sum(db.execute(each).rowcount for each in rows)
 
 
 def preferences_of(db: Connection, team: str, subjects: Collection[str]) -> dict[str, dict[str, Any]]:

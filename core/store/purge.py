@@ -35,11 +35,13 @@ class Purges(Part):
 
     # --- which threads
 
-    def purgeable(self, *, thread_id: str = "", user: str = "", older_than: datetime | None = None) -> list[str]:
+    def purgeable(
+        self, *, thread_id: str = "", user: str = "", older_than: datetime | None = None, team: str = ""
+    ) -> list[str]:
         """The threads with anything stored that fit all that is given, by id.
 
-        `user`: the person wrote or commanded there. `older_than`: nothing happened there since, no turn runs, and
-        no schedule is active.
+        `user`: the person wrote or commanded there. `team`: only of this workspace. `older_than`: nothing happened
+        there since, no turn runs, and no schedule is active.
         Threads that hold words of these threads are included and come first, so an interrupted purge finds them again.
         By age, a thread stays for as long as one of those stays.
         """
@@ -50,6 +52,8 @@ class Purges(Part):
         query = select(c.id).where(or_(exists(messages), exists(turns), exists(sent)))
         if thread_id:
             query = query.where(c.id == thread_id)
+        if team:
+            query = query.where(c.team == team)
         if user:
             spent = select(t.model_calls.c.id).where(t.model_calls.c.thread_id == c.id, t.model_calls.c.user == user)
             query = query.where(or_(exists(messages.where(t.messages.c.user == user)), exists(spent)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +19,7 @@ from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.home import remove_tree
 from workers.agent.thread_states import last_state
 from workers.memory.team import memory_of
 from workers.turn.building import folder_of
@@ -55,7 +55,7 @@ def carry_out_orders(
         if again_at.get(order.id, 0.0) <= time.monotonic():
             try:
                 _carry_out(order, settings, store, sessions, blobs)
-            except (HostUnavailable, RequestError, NotWritten, BlobsUnreachable) as error:
+            except (HostUnavailable, RequestError, NotWritten, BlobsUnreachable, OSError) as error:
                 log.warning("purge_postponed", thread=order.thread_id, error=error)
                 if isinstance(error, BlobsUnreachable) or not _answers(sessions):
                     return done
@@ -77,7 +77,7 @@ def _carry_out(
     if lives_at != settings.node_id:
         sessions.purge(order.thread_id)
         Spool(settings.spool).purge(thread_id=order.thread_id, until=order.created_at)
-        shutil.rmtree(folder_of(settings.home, order.thread_id), ignore_errors=True)
+        remove_tree(folder_of(settings.home, order.thread_id))
         own = settings.for_workspace(ThreadKey.parse(order.thread_id).team)
         memory_of(own).functions.drop_drafts_of(order.thread_id)
     if blobs is not None and lives_at is None and store.exported_session(order.thread_id) is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import fakeredis
 import pytest
@@ -14,6 +16,7 @@ from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
+from core.spool import Spool, Spooled
 from core.store import Store
 from tryout import purge
 from tryout.operator import operator
@@ -58,7 +61,7 @@ def test_a_link_that_two_workspaces_share_deletes_nothing_and_names_both_threads
 ) -> None:
     for team in ("T1", "T2"):
         store.record_message(message("C1", TS).model_copy(update={"team": team}))
-    with pytest.raises(SettingsError, match=rf"nothing was deleted: .*T1:C1:{TS}, T2:C1:{TS}") as refused:
+    with pytest.raises(SettingsError, match=rf"nothing was done: .*T1:C1:{TS}, T2:C1:{TS}") as refused:
         purge.run(settings, thread=LINK)
     assert "\n" not in str(refused.value)
     assert purge.run(settings, thread=f"T2:C1:{TS}") == 0
@@ -94,6 +97,53 @@ def test_a_link_to_a_thread_without_a_turn_deletes_its_messages(settings: Settin
     store.record_message(message("C1", TS))
     assert purge.run(settings, thread=LINK) == 0
     assert store.purgeable(thread_id=f"T1:C1:{TS}") == []
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Settings:
+    """Settings of many workspaces, of which T1 and T2 have installed the app."""
+    env = {"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here", "SLACK_CLIENT_ID": "1.2"}
+    found = load_settings({**env, "SLACK_SIGNING_SECRET": "s", "SLACK_CLIENT_SECRET": "c"}, tmp_path)
+    for team in ("T1", "T2"):
+        found.for_workspace(team).memory_folder.mkdir(parents=True)
+    return found
+
+
+def test_a_purge_of_a_person_can_be_of_one_workspace(shared: Settings, store: Store) -> None:
+    for team in ("T1", "T2"):
+        store.record_message(message("C1", TS).model_copy(update={"team": team}))
+        store.save_preferences(team, "U1", {"language": "zh"}, "U1")
+        store.pin_for(f"{team}:C1:{TS}", "U1")
+        Spool(shared.spool).keep(Spooled({"type": "message", "channel": "C1", "ts": "1.2", "user": "U1"}, team, "B1"))
+    assert purge.run(shared, person="U1", workspace="T2") == 0
+    assert [store.purgeable(team=team) for team in ("T1", "T2")] == [[f"T1:C1:{TS}"], []]
+    assert [bool(store.preferences(team, ["U1"])) for team in ("T1", "T2")] == [True, False]
+    assert [one.team for path in Spool(shared.spool).kept() if (one := Spool(shared.spool).read(path))] == ["T1"]
+    assert store.forget_preferences("U1") == 2
+
+
+def test_a_link_means_the_thread_of_the_workspace_that_is_given(shared: Settings, store: Store) -> None:
+    for team in ("T1", "T2"):
+        store.record_message(message("C1", TS).model_copy(update={"team": team}))
+    assert purge.run(shared, thread=LINK, workspace="T2") == 0
+    assert [store.purgeable(team=team) for team in ("T1", "T2")] == [[f"T1:C1:{TS}"], []]
+
+
+def test_a_purge_of_an_unknown_workspace_deletes_nothing(shared: Settings, store: Store) -> None:
+    with pytest.raises(SettingsError, match="No workspace T9"):
+        purge.run(shared, person="U1", workspace="T9")
+
+
+def test_words_that_stay_in_the_spool_are_not_called_deleted(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(path: Path, **_: bool) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    Spool(settings.spool).keep(Spooled({"type": "message", "channel": "C1", "ts": "1.2", "user": "U1"}, "T1", "B1"))
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert purge.run(settings, person="U1") == 1
+    assert "not everything is deleted" in capsys.readouterr().err
 
 
 def test_a_purge_of_a_person_deletes_what_they_chose_in_slack(settings: Settings, store: Store) -> None:

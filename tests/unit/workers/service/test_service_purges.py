@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import time
 from collections.abc import Iterator
@@ -189,6 +190,24 @@ def test_what_a_build_left_on_a_node_is_deleted_too(world: World) -> None:
     orders(world)
     assert not folder_of(world.settings.home, key.id).exists()
     assert folder_of(world.settings.home, other.id).exists()
+
+
+def test_what_a_build_left_and_the_disk_does_not_let_go_keeps_its_order_open(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = planted(world)
+    built = folder_of(world.settings.home, key.id) / "1"
+    built.mkdir(parents=True)
+    (built / "main.py").write_text(SENTENCE)
+    purge_thread(world.store, Blobs(world.settings.files), world._redis, key.id)
+
+    def resists(folder: Path) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(purges, "remove_tree", resists)
+        assert (orders(world), built.exists()) == (0, True)
+    assert (orders(world), built.exists()) == (1, False)
 
 
 def test_a_thread_that_begins_anew_has_nothing_of_the_purged_one_and_keeps_what_is_new(world: World) -> None:
