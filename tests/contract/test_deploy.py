@@ -130,6 +130,14 @@ def test_every_setting_that_is_given_exists() -> None:
     assert ours - environment_names().keys() == set()
 
 
+def test_the_worker_service_alone_is_given_what_a_team_names_itself() -> None:
+    """The URLs of sources and the keys of models have names that only `threadbook.toml` knows."""
+    services = compose()["services"]
+    assert services["worker"]["env_file"] == [{"path": "../worker.env", "required": False}]
+    assert [name for name, service in services.items() if "env_file" in service] == ["worker"]
+    assert "worker.env" in (DEPLOY.parent / ".gitignore").read_text(encoding="utf-8").split()
+
+
 def test_whoever_stops_a_worker_gives_it_the_time_that_it_takes() -> None:
     assert int(compose()["services"]["worker"]["stop_grace_period"].removesuffix("s")) > STOP_S
     assert pods()["threadbook-worker"]["terminationGracePeriodSeconds"] > STOP_S
