@@ -103,6 +103,38 @@ class Blobs:
         with _reachable(), suppress(FileNotFoundError):
             self._fs.rm_file(path)
 
+    def set_aside(self, sha256: str) -> str:
+        """Take a content from its place, so that whoever puts it now stores it again; returns a name for what was
+        taken. One that is gone already is no error."""
+        name = f"{sha256}.{uuid.uuid4().hex}"
+        with _reachable(), suppress(FileNotFoundError):
+            if self._is_local:
+                self._fs.makedirs(self._aside(), exist_ok=True)
+            self._fs.mv(self._path(sha256), self._aside(name))
+        return name
+
+    def put_back(self, name: str) -> None:
+        """Bring what was set aside to its place again."""
+        with _reachable(), suppress(FileNotFoundError):
+            self._fs.mv(self._aside(name), self._path(name.partition(".")[0]))
+
+    def remove_aside(self, name: str) -> None:
+        """Delete what was set aside."""
+        with _reachable(), suppress(FileNotFoundError):
+            self._fs.rm_file(self._aside(name))
+
+    def left_aside(self) -> list[str]:
+        """The names of what is set aside: by somebody who died, if it is so for long."""
+        with _reachable():
+            try:
+                paths = self._fs.ls(self._aside(), detail=False)
+            except FileNotFoundError:
+                return []
+            return [name for path in paths if len((name := str(path).rpartition("/")[2]).partition(".")[0]) == 64]
+
+    def _aside(self, name: str = "") -> str:
+        return f"{self._root}/aside/{name}".rstrip("/")
+
     def folder(self, name: str) -> Objects:
         """A folder of named objects beside the contents. Raises ValueError for a name that is more than one folder."""
         if not _NAME.fullmatch(name):

@@ -56,15 +56,28 @@ def delete_packs(blobs: Blobs, thread_id: str) -> None:
 def delete_contents(store: Store, blobs: Blobs) -> int:
     """Delete the contents that only purged threads needed; returns their number. Raises BlobsUnreachable."""
     deleted = 0
+    for name in blobs.left_aside():  # by a purge that died
+        _let_go(store, blobs, name)
     store.contents_deleted(())
     while contents := store.unneeded_contents(limit=1):  # looked up right before: a thread may get the same file now
         for sha256 in contents:
-            blobs.remove(sha256)
+            deleted += _let_go(store, blobs, blobs.set_aside(sha256))
         store.contents_deleted(contents)
-        deleted += len(contents)
     store.contents_deleted(())
     store.scrub()
     return deleted
+
+
+def _let_go(store: Store, blobs: Blobs, name: str) -> bool:
+    """Delete what was set aside, or put it back if a thread needs it: False then.
+
+    It has left its place before the Store is asked, so that no thread that gets it now relies on what was there.
+    """
+    if store.needs_content(name.partition(".")[0]):
+        blobs.put_back(name)
+        return False
+    blobs.remove_aside(name)
+    return True
 
 
 def _packed(store: Store, blobs: Blobs, thread_id: str) -> set[str]:

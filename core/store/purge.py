@@ -163,6 +163,11 @@ class Purges(Part):
         with self._reading() as db:
             return list(db.execute(select(c.sha256).where(~exists(needed)).limit(limit)).scalars())
 
+    def needs_content(self, sha256: str) -> bool:
+        """Whether a thread needs this content now."""
+        with self._reading() as db:
+            return bool(db.execute(select(exists().where(t.blob_refs.c.sha256 == sha256))).scalar())
+
     @writes
     def contents_deleted(self, contents: Sequence[str]) -> None:
         """These contents have left the file store, and leave the list. Given none, those that a thread needs again do.

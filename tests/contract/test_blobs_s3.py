@@ -50,6 +50,16 @@ def test_what_was_missing_a_moment_ago_is_found_once_another_host_put_it(url: st
     assert there.get(sha256) == b"late"
 
 
+def test_what_is_set_aside_is_gone_until_it_is_put_back(url: str) -> None:
+    here, there = Blobs(url), Blobs(url)
+    sha256 = here.put(b"leaves")
+    name = here.set_aside(sha256)
+    here.remove_aside(here.set_aside(sha256))  # it is gone already: no error
+    assert (there.has(sha256), there.left_aside()) == (False, [name])
+    there.put_back(name)
+    assert (here.get(sha256), here.left_aside()) == (b"leaves", [])
+
+
 def test_folders_of_objects_are_the_same_for_all_hosts(url: str) -> None:
     here, there = Blobs(url).folder("T1_C1_1.0"), Blobs(url).folder("T1_C1_1.0")
     assert here.names() == []

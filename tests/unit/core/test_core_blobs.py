@@ -33,6 +33,18 @@ def test_a_file_and_its_bytes_are_the_same_content(blobs: Blobs, tmp_path: Path)
     assert blobs.get(blobs.put(tmp_path / "source")) == b"x" * 3_000_000
 
 
+def test_a_content_that_is_set_aside_is_gone_until_it_is_put_back(blobs: Blobs) -> None:
+    assert blobs.left_aside() == []
+    sha256 = blobs.put(b"one")
+    name = blobs.set_aside(sha256)
+    assert (blobs.has(sha256), blobs.left_aside()) == (False, [name])
+    blobs.put(b"one")
+    blobs.put_back(name)
+    assert (blobs.get(sha256), blobs.left_aside()) == (b"one", [])
+    blobs.remove_aside(blobs.set_aside(sha256))
+    assert (blobs.has(sha256), blobs.left_aside()) == (False, [])
+
+
 def test_a_content_that_is_removed_is_gone_and_can_be_stored_again(blobs: Blobs) -> None:
     sha256 = blobs.put(b"one")
     other = blobs.put(b"two")

@@ -261,7 +261,7 @@ def test_a_purge_whose_file_store_goes_away_half_way_leaves_nothing_of_the_sessi
 def test_a_file_that_a_thread_gets_while_contents_are_deleted_stays(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blobs, removes = Blobs(world.settings.files), Blobs.remove
+    blobs, sets_aside = Blobs(world.settings.files), Blobs.set_aside
     files = {"one.csv": b"a\n1\n", "two.csv": b"a\n2\n"}
     contents = {hashlib.sha256(content).hexdigest(): content for content in files.values()}
 
@@ -274,16 +274,54 @@ def test_a_file_that_a_thread_gets_while_contents_are_deleted_stays(
     purge_thread(world.store, blobs, world._redis, counted(files).id)
     came: list[ThreadKey] = []
 
-    def remove(blobs: Blobs, sha256: str) -> None:
+    def set_aside(blobs: Blobs, sha256: str) -> str:
         if sha256 in contents and not came:
             (other,) = contents.keys() - {sha256}
             came.append(counted({"same.csv": contents[other]}))
-        removes(blobs, sha256)
+        return sets_aside(blobs, sha256)
 
-    monkeypatch.setattr(Blobs, "remove", remove)
+    monkeypatch.setattr(Blobs, "set_aside", set_aside)
     delete_contents(world.store, blobs)
     (kept,) = world.store.thread_files(came[0].id)
     assert blobs.get(kept.sha256) == contents[kept.sha256]
+
+
+@pytest.mark.parametrize("moment", ["before it leaves its place", "once it has left its place"])
+def test_a_file_that_a_thread_gets_right_before_it_is_deleted_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    blobs, content = Blobs(world.settings.files), b"a\n1\n"
+    sha256 = hashlib.sha256(content).hexdigest()
+    sets_aside = Blobs.set_aside
+    first = another(world)
+    purge_thread(world.store, blobs, world._redis, first.id)
+    came: list[ThreadKey] = []
+
+    def set_aside(blobs: Blobs, leaving: str) -> str:
+        is_it = leaving == sha256 and not came
+        if is_it and moment.startswith("before"):
+            came.append(another(world))
+        name = sets_aside(blobs, leaving)
+        if is_it and not came:
+            came.append(another(world))
+        return name
+
+    monkeypatch.setattr(Blobs, "set_aside", set_aside)
+    delete_contents(world.store, blobs)
+    assert blobs.get(world.store.thread_files(came[0].id)[0].sha256) == content
+    assert blobs.left_aside() == []
+
+
+@pytest.mark.parametrize("is_needed", [True, False])
+def test_what_a_purge_that_died_had_set_aside_is_settled_by_the_next_one(world: World, *, is_needed: bool) -> None:
+    blobs, key = Blobs(world.settings.files), another(world)
+    (file,) = world.store.thread_files(key.id)
+    if not is_needed:
+        purge_thread(world.store, blobs, world._redis, key.id)
+    blobs.set_aside(file.sha256)
+    assert (blobs.has(file.sha256), len(blobs.left_aside())) == (False, 1)
+    delete_contents(world.store, blobs)
+    assert (blobs.has(file.sha256), blobs.left_aside()) == (is_needed, [])
 
 
 def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folder: Path) -> None:
