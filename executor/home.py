@@ -30,7 +30,7 @@ from urllib.parse import quote, unquote
 from executor.durable import replace_durably, sync_path
 from executor.frames import Message, to_json
 from executor.kernel_sync import Synced
-from executor.line_file import LineFile
+from executor.line_file import LineFile, last_lines
 from executor.slices import SLICE, Portion, Work
 from executor.thread_files import KeptFile, ThreadFiles
 
@@ -169,11 +169,15 @@ class Home:
             if not self._in_use[sha256]:
                 del self._in_use[sha256]
 
-    def forget(self, contents: Collection[str]) -> None:
-        """Delete these contents, except those that a thread's workspace has."""
+    def forget(self, contents: Collection[str], of: str = "") -> None:
+        """Delete these contents, except those that a thread's workspace has, or the last result of a thread but `of`:
+        whoever asked for that cell may still have to fetch them."""
         left = {content.encode() for content in contents if not self._in_use[content]}
         for named in self._listed():
             left -= named
+        for journal in (self.root / "threads").glob("*/cells.jsonl") if left else ():
+            if journal.parent != self._folder_of(of):
+                left.difference_update(_CONTENT.findall(last_result(journal)))
         for sha256 in left:
             self.path_of(sha256.decode()).unlink(missing_ok=True)
 
@@ -232,6 +236,14 @@ def contents_named_in(folder: Path) -> set[str]:
     lists = (path for path in kept if path.suffix in (".json", ".jsonl", ".new"))
     named = {sha256.decode() for path in lists for sha256 in _CONTENT.findall(path.read_bytes())}
     return named | {path.name for path in kept if len(path.name) == 64}  # parts of checkpoints that came from elsewhere
+
+
+def last_result(journal: Path) -> bytes:
+    """The line with the last result in a journal, if no cell has begun since: a client has stored it then."""
+    for line in last_lines(journal):
+        if not line.startswith((b'{"settled"', b'{"undone"')):
+            return line if b'"result"' in line else b""
+    return b""
 
 
 def _finished_in(line: bytes) -> str | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+_CHUNK = 1 << 16
 
 
 class LineFile:
@@ -56,3 +59,16 @@ class LineFile:
         if not self.closed:
             descriptor, self.descriptor = self.descriptor, -1
             os.close(descriptor)
+
+
+def last_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, the last one first. A file that is gone has none."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        rest, place = b"", file.seek(0, os.SEEK_END)
+        while place:
+            size = min(place, _CHUNK)
+            place = file.seek(place - size)
+            first, *lines = (file.read(size) + rest).split(b"\n")
+            yield from filter(None, reversed(lines))
+            rest = first
+        yield from filter(None, [rest])

@@ -262,7 +262,7 @@ class Notebook:
             interpreter.forget()
         named = contents_named_in(self.thread.folder)
         self.thread.files.forget()
-        self._home.forget(named)
+        self._home.forget(named, of=self.thread.thread_id)
 
     def undo(self, cell_id: str) -> bool:
         """Go back to before a cell that has ended, variables and files; False when that is not kept (any more).

@@ -16,7 +16,7 @@ from executor import home as home_module
 from executor.collect import snapshot
 from executor.frames import to_json
 from executor.home import Home
-from executor.line_file import LineFile
+from executor.line_file import LineFile, last_lines
 from executor.notices import notice
 from executor.slices import at_once
 from executor.thread_files import KeptFile
@@ -108,6 +108,43 @@ def test_content_that_undoing_the_last_change_brings_back_stays(tmp_path: Path) 
     assert thread.files.undo("c1")
     assert home.path_of(thread.files.by_name["a.csv"].sha256).read_bytes() == b"before"
     thread.close()
+
+
+@pytest.mark.parametrize("printed", ["", "x" * 200_000])
+def test_a_purge_leaves_what_the_last_result_of_another_thread_names(tmp_path: Path, printed: str) -> None:
+    home = Home(tmp_path)
+    same = put(home, b"same", 0)
+    made = Artifact("a.txt", "text/plain", 4, same, str(home.path_of(same)))
+    purged, other = home.thread("purged"), home.thread("other")
+    purged.files.replace({"a.txt": KeptFile("a.txt", same, 4)})
+    other.started("c1")
+    other.finished("c1", to_json(result_to(CellResult("c1", "ok", stdout=printed, artifacts=(made,)))), keeps=True)
+    other.all_kept()
+    purged.close()
+    home.purge("purged")
+    assert home.path_of(same).read_bytes() == b"same"
+    other.started("c2")  # a client has stored the result before
+    home.forget({same})
+    assert not home.path_of(same).exists()
+    other.close()
+
+
+def test_a_thread_that_is_reset_keeps_not_even_what_its_last_result_names(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    sha256 = put(home, b"made", 0)
+    thread = home.thread("t")
+    made = Artifact("a.txt", "text/plain", 4, sha256, str(home.path_of(sha256)))
+    thread.finished("c1", to_json(result_to(CellResult("c1", "ok", artifacts=(made,)))))
+    home.forget({sha256}, of="t")
+    assert not home.path_of(sha256).exists()
+    thread.close()
+
+
+def test_the_lines_of_a_file_are_read_from_its_end(tmp_path: Path) -> None:
+    lines = [b"x" * length for length in (3, 70_000, 1, 65_535, 65_536, 140_000, 2)]
+    (tmp_path / "a").write_bytes(b"\n".join(lines) + b"\n")
+    assert list(last_lines(tmp_path / "a")) == lines[::-1]
+    assert list(last_lines(tmp_path / "gone")) == []
 
 
 @contextmanager
