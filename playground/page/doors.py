@@ -20,6 +20,7 @@ from playground.inside import look_inside
 from playground.interactions import open_home
 from playground.labels import listed
 from playground.page.render import Pages, is_picture
+from playground.page.seen_files import may_open
 from playground.workspace import Channel, Message, User
 
 STATIC = Path(__file__).parent / "static"
@@ -303,18 +304,20 @@ async def live(request: Request) -> Response:
 
 async def file_for_people(request: Request) -> Response:
     """A file for the page: pictures are shown, everything else is only offered for download."""
-    hub: Playground = request.app.state.hub
+    pages, viewer = _pages(request), _viewer(request)
     try:
-        file = hub.space.file(request.path_params["file_id"])
+        file = pages.space.file(request.path_params["file_id"])
     except SlackError:
-        return _html("", 404)
+        return _html(pages.page("nowhere.html"), 404)
+    if not may_open(pages.space, file, viewer, pages.picture_of):
+        return _html(pages.page("nowhere.html"), 404)
     shown = is_picture(file)
     return FileResponse(
-        hub.file_path(file.id),
+        pages.hub.file_path(file.id),
         media_type=file.mimetype if shown else "application/octet-stream",
         filename=file.name,
         content_disposition_type="inline" if shown else "attachment",
-        headers={"Content-Security-Policy": "default-src 'none'; sandbox"},
+        headers={"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, no-cache"},
     )
 
 

@@ -78,6 +78,32 @@ def test_a_private_channel_is_shown_to_its_members_alone(door: TestClient, peopl
     assert door.get(f"/fragments/message/{LEADERS}/{ts}").text == ""
 
 
+def test_a_file_of_a_private_channel_is_opened_by_its_members_alone(door: TestClient, hub: Playground) -> None:
+    door.post("/control/messages", data={"channel": LEADERS}, files={"file": ("pay.csv", b"between us")})
+    (file,) = hub.space.files
+    cached = {200: "private, no-cache", 404: "no-store"}  # the same browser may become somebody else
+    for viewer, told in (("U0BEN00001", 200), (MAYA, 404)):
+        door.cookies.set("viewer", viewer)
+        answer = door.get(f"/f/{file}/pay.csv")
+        assert (answer.status_code, "between us" in answer.text) == (told, told == 200)
+        assert answer.headers["cache-control"] == cached[told]
+
+
+def test_a_picture_of_a_block_is_opened_by_those_who_see_the_block(
+    door: TestClient, hub: Playground, people: People, api: People
+) -> None:
+    picture = hub.new_file("chart.png", hub.space.bot.id, "image/png", 1)
+    hub.store(picture, b"p")
+    picture.state = "ready"
+    door.cookies.set("viewer", MAYA)
+    people("messages", channel="#sales", text=f"{picture.id} chart.png")
+    assert door.get(f"/f/{picture.id}/chart.png").status_code == 404  # to name it is not enough
+    blocks = [{"type": "image", "slack_file": {"id": picture.id}, "alt_text": "a chart"}]
+    for channel, told in ((LEADERS, 404), (SALES, 200)):
+        assert api("chat.postMessage", channel=channel, blocks=blocks, text="a chart")["ok"]
+        assert door.get(f"/f/{picture.id}/chart.png").status_code == told
+
+
 def test_who_may_not_see_a_channel_is_led_elsewhere_when_they_take_over(door: TestClient) -> None:
     into = door.post("/viewer", data={"user": MAYA, "back": LEADERS}, follow_redirects=False)
     assert into.headers["location"] == "/"
