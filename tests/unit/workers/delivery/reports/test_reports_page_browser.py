@@ -14,11 +14,12 @@ import pdfplumber
 import pytest
 from page_kit import browser, page_at
 from playwright.sync_api import Browser, Page, expect
-from report_cases import CHART, SUMMED
+from report_cases import CHART, SUMMED, case
 from test_reports_page import CELL, CHARTED, REPRODUCED, TABLE, traced
 
 from core import chromium
 from core.steps import ChartData, SeriesData
+from core.values import Language
 from workers.delivery.reports import ReportInput
 from workers.delivery.reports.page import page
 from workers.delivery.reports.values import PastReport
@@ -99,6 +100,31 @@ def test_a_table_is_sorted_by_numbers_as_its_language_writes_them(browser: Brows
         opened.locator(".answer th button").click()
         rows = opened.locator(".answer tbody .fig").evaluate_all("all => all.map(one => one.firstChild.textContent)")
     assert rows == ["-1.000.000", "12,5 %", "99", "1.234,5", "2.000"]
+
+
+@pytest.mark.parametrize(
+    ("language", "risen"),
+    [
+        ("en", ("9 EUR", "80 EUR", "1,200 EUR")),
+        ("de", ("-3,5 Mio. €", "900 €", "1,2 Mio. €")),
+        ("en", ("(9k)", "900k", "1.2M")),
+        ("en", ("USD 9", "USD 80.5", "USD 1,200")),
+        ("zh", ("900 元", "1.2 万元", "0.5 亿元")),
+        ("en", ("-2", "1.2e-05", "0.3")),
+        ("en", ("$ -9", "-$2", "$10")),
+        ("en", ("A-1", "A-2", "A-3")),
+        ("en", ("Week 2", "Week 10", "n/a")),
+        ("en", ("2 MB", "500 kB", "9 kB")),  # two units: in the order of their letters
+    ],
+)
+def test_a_table_is_sorted_by_amounts_with_their_units(
+    browser: Browser, language: Language, risen: tuple[str, ...]
+) -> None:
+    written = "\n".join(f"| {each} |" for each in reversed(risen))
+    with page_at(browser, "about:blank") as opened:
+        opened.set_content(page(case(f"Done.\n\n| amount |\n|--:|\n{written}", language=language)))
+        opened.locator(".answer th button").click()
+        assert opened.locator(".answer tbody td").all_text_contents() == list(risen)
 
 
 def test_a_wide_table_is_printed_with_all_its_columns(browser: Browser) -> None:
