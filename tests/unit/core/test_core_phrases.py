@@ -132,9 +132,14 @@ def missing() -> dict[str, list[str]]:
     return {
         key: lacking
         for key, phrase in phrases().items()
-        if re.search(r"[A-Za-z]{3}", plain(phrase.en))
+        if re.search(r"[A-Za-z]{2}", f"{plain(phrase.en)} {counted_words(phrase.en)}")
         and (lacking := [str(language) for language in OWN_FILES if not getattr(phrase, language)])
     }
+
+
+def counted_words(text: str) -> str:
+    """The words that a phrase chooses among: “{{ 'figure' if count == 1 else 'figures' }}”."""
+    return " ".join(re.findall(r"(?:{{|else|or) '([^']*)'", text))
 
 
 HEAD = """\
