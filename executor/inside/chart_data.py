@@ -6,10 +6,10 @@ Kind, title, labels and the points of each series, bounded. For whoever cannot s
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
-from datetime import datetime, time
 from typing import Any
+
+from executor.inside.axis_values import counts_days, days, is_renamed, stood_for
 
 _AXES, _SERIES, _POINTS, _TEXT = 4, 10, 200, 200
 
@@ -44,7 +44,10 @@ def _series(kind: str, name: object, xs: Iterable[Any], ys: Iterable[Any]) -> di
 def _lines(axes: Any) -> list[dict[str, Any]]:
     return [
         _series(
-            "line", line.get_label(), list(line.get_xdata(orig=True))[:10_000], list(line.get_ydata(orig=True))[:10_000]
+            "line",
+            line.get_label(),
+            stood_for(axes.xaxis, list(line.get_xdata(orig=True))[:10_000]),
+            list(line.get_ydata(orig=True))[:10_000],
         )
         for line in axes.lines[:_SERIES]
     ]
@@ -76,17 +79,10 @@ def _labels(axis: Any, places: list[tuple[float, float]]) -> list[Any]:
     }
     if all(named := [marks.get(at, "") for at in middles]):
         return named
-    dates = sys.modules.get("matplotlib.dates")
-    if dates is None or type(axis.get_major_locator()).__module__ != dates.__name__:
+    if not counts_days(axis):
         return middles  # some have a mark: as labels beside places they would be misread
     begins = [round(begin, 6) for begin, _ in places]
-    stands_on = begins if all(at % 1 == 0 for at in begins) and any(at % 1 for at in middles) else middles
-    return [_date(dates.num2date(at)) for at in stands_on]
-
-
-def _date(moment: datetime) -> str:
-    moment = moment.replace(tzinfo=None)
-    return moment.isoformat(sep=" ") if moment.time() != time.min else moment.date().isoformat()
+    return days(begins if all(at % 1 == 0 for at in begins) and any(at % 1 for at in middles) else middles)
 
 
 def _scatters(axes: Any) -> list[dict[str, Any]]:
@@ -94,7 +90,8 @@ def _scatters(axes: Any) -> list[dict[str, Any]]:
     for collection in axes.collections[:_SERIES]:
         if type(collection).__name__ == "PathCollection":
             points = collection.get_offsets()[:10_000].tolist()
-            found.append(_series("scatter", collection.get_label(), (x for x, _ in points), (y for _, y in points)))
+            xs = stood_for(axes.xaxis, [x for x, _ in points])
+            found.append(_series("scatter", collection.get_label(), xs, (y for _, y in points)))
     return found
 
 
@@ -109,10 +106,12 @@ def _slices(axes: Any) -> list[dict[str, Any]]:
 def _shows_more(axes: Any) -> bool:
     """Whether the axes show what the series do not say, so that nobody draws the same chart from these alone.
 
-    That is: bars on top of others, error bars, areas, pictures, lines and spans across the axes, and a scale that is
-    not even. Words beside the points are not looked at.
+    That is: bars on top of others, error bars, areas, pictures, lines and spans across the axes, a scale that is not
+    even, and names of some of the points along a line. Words beside the points are not looked at.
     """
     if axes.get_xscale() != "linear" or axes.get_yscale() != "linear" or axes.images:
+        return True
+    if any(is_renamed(axes.xaxis, list(line.get_xdata(orig=True))[:10_000]) for line in axes.lines[:_SERIES]):
         return True
     if any(type(each).__name__ != "PathCollection" for each in axes.collections):
         return True
@@ -133,6 +132,8 @@ def _text(value: object) -> str:
 
 
 def _scalar(value: Any) -> float | int | str | None:
+    if type(value).__name__ == "MaskedConstant":  # pandas leaves out a missing value so
+        return None
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         # nanoseconds would come out as a number
         value = value.astype("datetime64[us]").item() if type(value).__name__ == "datetime64" else value.item()

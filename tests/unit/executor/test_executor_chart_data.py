@@ -1,4 +1,4 @@
-"""What bars are of, as the data of a chart says it: all of one kind, never marks beside raw places of the axis."""
+"""What bars and points are of, as the data of a chart says it: what people read on the axis, never its raw numbers."""
 
 from __future__ import annotations
 
@@ -61,3 +61,56 @@ def test_bars_of_numbers_are_of_numbers_where_not_each_has_a_mark(axes: Any) -> 
 def test_bars_of_names_are_of_names(axes: Any) -> None:
     axes.bar(["North", "South"], [4, 5])
     assert labels(axes) == ["North", "South"]
+
+
+@pytest.mark.parametrize(
+    ("freq", "expected"),
+    [
+        ("MS", ["2024-01", "2024-02", "2024-03"]),
+        ("ME", ["2024-01", "2024-02", "2024-03"]),
+        ("QS", ["2024Q1", "2024Q2", "2024Q3"]),
+        ("YS", ["2024", "2025", "2026"]),
+        ("W", ["2024-01-07", "2024-01-14", "2024-01-21"]),
+        ("D", ["2024-01-01", "2024-01-02", "2024-01-03"]),
+        ("B", ["2024-01-01", "2024-01-02", "2024-01-03"]),
+        ("15min", ["2024-01-01 00:00", "2024-01-01 00:15", "2024-01-01 00:30"]),
+    ],
+)
+def test_a_line_that_pandas_draws_over_time_is_of_its_dates(axes: Any, freq: str, expected: list[str]) -> None:
+    """pandas draws a regular series by the numbers of its periods: January 2024 is 648."""
+    days = pd.date_range("2024-01-01", periods=3, freq=freq)
+    pd.Series([1, 2, 3], index=days).plot(ax=axes)
+    assert labels(axes) == expected
+
+
+def test_a_missing_value_of_a_line_is_missing(axes: Any) -> None:
+    pd.Series([1, None, 3], index=MONTHS[:3]).plot(ax=axes)
+    assert [value for _, value in describe_chart(axes.figure)[0]["series"][0]["points"]] == [1, None, 3]
+
+
+def test_dots_of_dates_are_of_dates_and_those_of_names_of_names(axes: Any) -> None:
+    axes.scatter(MONTHS[:2], [1, 2])
+    assert labels(axes) == DAYS[:2]
+    axes.clear()
+    axes.scatter(["north", "south"], [1, 2])
+    assert labels(axes) == ["north", "south"]
+
+
+def test_a_line_is_of_the_marks_that_stand_below_its_points(axes: Any) -> None:
+    axes.plot(range(3), [4, 5, 6])
+    axes.set_xticks(range(3), ["Jan", "Feb", "Mar"])
+    assert labels(axes) == ["Jan", "Feb", "Mar"]
+
+
+def test_a_line_with_marks_below_some_of_its_points_is_not_drawn_again(axes: Any) -> None:
+    axes.plot(range(4), [4, 5, 6, 7])
+    axes.set_xticks([0, 2], ["Jan", "Mar"])
+    assert labels(axes) == [0, 1, 2, 3]
+    assert describe_chart(axes.figure)[0]["more"]
+
+
+def test_years_below_a_line_stay_numbers(axes: Any) -> None:
+    axes.plot([2015, 2016, 2017], [1, 2, 3])
+    axes.set_xticks([2015, 2017])
+    assert labels(axes) == [2015, 2016, 2017]
+    assert not describe_chart(axes.figure)[0]["more"]
