@@ -16,8 +16,7 @@ from typing import NamedTuple
 from core.phrases import written
 from core.steps import ChartData, Scalar, SeriesData
 from core.values import Language
-from workers.delivery.reports.tables import are_keys
-from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
+from workers.delivery.reports.whole_charts import along_keys, bars_lie, is_whole, is_xy, labels_along, places
 
 WIDE, NARROW = 720, 350
 """The widths in pixels: of a desk, and of a phone."""
@@ -200,7 +199,7 @@ def _along(chart: ChartData, labels: Sequence[str], language: Language, start: f
         axis = _Axis(low, high, start, end, ())
         most = 8 if end - start > NARROW else 4
         shown = [value for value in ticks(low, high, most) if low <= value <= high] or [low]
-        if _along_keys(chart):
+        if along_keys(chart):
             shown = [value for value in shown if value.is_integer()] or [low]
         names = _names_along(chart, shown, language)
         return _Axis(low, high, start, end, tuple(map(_Place, map(axis.at, shown), names)))
@@ -301,14 +300,9 @@ def _numbers(values: Sequence[float], language: Language) -> Iterator[str]:
         yield written(f"{value:,.10g}", language)
 
 
-def _along_keys(chart: ChartData) -> bool:
-    """Whether years or keys stand along the chart."""
-    return are_keys(chart.x, (x for one in chart.series for x, _ in one.points))
-
-
 def _names_along(chart: ChartData, values: Sequence[float], language: Language) -> list[str]:
     """Numbers along the chart, as they are written there."""
-    return [f"{value:.0f}" for value in values] if _along_keys(chart) else list(_numbers(values, language))
+    return [f"{value:.0f}" for value in values] if along_keys(chart) else list(_numbers(values, language))
 
 
 def _amounts(chart: ChartData) -> list[float]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.steps import ChartData, Scalar
+from workers.delivery.reports.tables import are_keys
 
 _MOST_BARS, _MOST_LABELS = 40, 400
 _SERIES_LIMIT: Final = 10
@@ -59,6 +60,11 @@ def is_xy(chart: ChartData) -> bool:
     """Whether both axes of a whole chart are numbers."""
     kind = chart.series[0].kind
     return kind == "scatter" or (kind == "line" and all(is_amount(x) for one in chart.series for x, _ in one.points))
+
+
+def along_keys(chart: ChartData) -> bool:
+    """Whether years or keys stand along the chart."""
+    return are_keys(chart.x, (x for one in chart.series for x, _ in one.points))
 
 
 def labels_along(values: Sequence[Scalar]) -> list[str]:

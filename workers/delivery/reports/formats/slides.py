@@ -35,7 +35,7 @@ from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_
 from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import alignments, widths
 from workers.delivery.reports.values import PAGE, ReportInput
-from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
+from workers.delivery.reports.whole_charts import along_keys, bars_lie, is_whole, is_xy, labels_along, places
 
 _CHARTS: Any = chart_data
 _RGB: Any = color.RGBColor
@@ -285,8 +285,8 @@ def _chart(slide: Any, chart: ChartData) -> None:
         for one in chart.series:
             points = data.add_series(_plain(one.name or chart.y or " "))
             for x, y in one.points:
-                if y is not None:
-                    points.add_data_point(x, y)
+                if x is not None:
+                    points.add_data_point(x, y)  # without a y it is a gap, as in the picture
         form = XL_CHART_TYPE.XY_SCATTER if kind == "scatter" else XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS
     else:
         data = _CHARTS.CategoryChartData()
@@ -329,9 +329,11 @@ def _axes(drawn: Any, chart: ChartData) -> None:
         axis.has_major_gridlines = axis is up
         if name.strip():
             axis.has_title = True
-            axis.axis_title.text_frame.text = name
+            axis.axis_title.text_frame.text = _plain(name)
             run = axis.axis_title.text_frame.paragraphs[0].runs[0]
             run.font.size, run.font.bold = Pt(12), False
+    if is_xy(chart) and along_keys(chart):
+        _whole_steps(along, [float(x) for one in chart.series for x, _ in one.points if isinstance(x, int | float)])
     up.major_gridlines.format.line.color.rgb = _RGB(0xDD, 0xE2, 0xE8)
     up.format.line.fill.background()
     amounts = [float(y) for one in chart.series for _, y in one.points if isinstance(y, int | float)]
@@ -344,6 +346,15 @@ def _axes(drawn: Any, chart: ChartData) -> None:
         along.tick_label_position = XL_TICK_LABEL_POSITION.LOW  # at the axis they would stand on what is below zero
     up.tick_labels.number_format = _axis_format(amounts)
     up.tick_labels.number_format_is_linked = False
+
+
+def _whole_steps(along: Any, keys: Sequence[float]) -> None:
+    """Makes an axis of years or keys go from one whole number to another: nobody knows the year 2018.5."""
+    low, high = min(keys), max(keys)
+    step = max(1, math.ceil((high - low) / _STEPS))
+    along.minimum_scale, along.maximum_scale = low, low + step * max(1, math.ceil((high - low) / step))
+    along.major_unit = step
+    along.tick_labels.number_format, along.tick_labels.number_format_is_linked = "0", False
 
 
 def _axis_format(amounts: Sequence[float]) -> str:
@@ -410,7 +421,7 @@ def _draw(deck: Any, planned: Slide, place: str) -> None:
         _text(slide, planned.lines)
     _foot(slide, planned.small, place)
     if planned.notes:
-        slide.notes_slide.notes_text_frame.text = "\n".join(planned.notes)
+        slide.notes_slide.notes_text_frame.text = _plain("\n".join(planned.notes))
 
 
 def _text(slide: Any, lines: Iterable[Line]) -> None:

@@ -12,6 +12,7 @@ from pptx import Presentation
 from pptx.enum.chart import XL_TICK_LABEL_POSITION
 from report_cases import CASES, case, table
 
+from core.steps import ChartData
 from workers.delivery.reports.formats.prose import parts_of
 from workers.delivery.reports.formats.registry import files_in
 from workers.delivery.reports.formats.slides import plan
@@ -68,9 +69,13 @@ def test_charts_with_known_data_are_native_and_hold_it() -> None:
 
 def drawn_of(kind: str, *values: float) -> Any:
     """The chart of these values."""
-    drawn = chart("Rates", kind, [(f"{number}", value) for number, value in enumerate(values)])
-    figure = FULL.cells[2].figures[0].model_copy(update={"name": "Rates.png"})
-    cell = FULL.cells[2].model_copy(update={"charts": (drawn,), "figures": (figure,)})
+    return drawn(chart("Rates", kind, [(f"{number}", value) for number, value in enumerate(values)]))
+
+
+def drawn(given: ChartData) -> Any:
+    """The chart of a slide that is drawn from this data."""
+    figure = FULL.cells[2].figures[0].model_copy(update={"name": given.figure})
+    cell = FULL.cells[2].model_copy(update={"charts": (given,), "figures": (figure,)})
     slides = deck(case("Done.", cells=(cell,), pictures=FULL.pictures)).slides
     (found,) = (shape.chart for slide in slides for shape in slide.shapes if shape.has_chart)
     return found
@@ -105,6 +110,21 @@ def test_bars_begin_at_zero() -> None:
 )
 def test_the_steps_of_an_axis_are_told_apart(kind: str, values: tuple[float, ...], shown: str) -> None:
     assert axis(kind, *values).tick_labels.number_format == shown
+
+
+@pytest.mark.parametrize(
+    ("years", "low", "high", "step"),
+    [((2018, 2019), 2018, 2019, 1), ((1998, 2024), 1998, 2025, 3), ((2024,), 2024, 2025, 1)],
+)
+def test_an_axis_of_years_has_no_half_years(years: tuple[int, ...], low: int, high: int, step: int) -> None:
+    along = drawn(chart("Sales", "line", [(float(year), 1.5) for year in years])).category_axis
+    assert (along.minimum_scale, along.maximum_scale, along.major_unit) == (low, high, step)
+    assert along.tick_labels.number_format == "0"
+
+
+def test_a_missing_value_is_a_gap_of_its_line() -> None:
+    plot = drawn(chart("Sales", "line", [(2018.0, 1.5), (2019.0, None), (2020.0, 3.5)])).plots[0]
+    assert list(plot.series[0].values) == [1.5, None, 3.5]
 
 
 def test_a_table_ends_above_the_line_that_says_what_is_missing() -> None:
@@ -184,4 +204,8 @@ def test_characters_that_no_xml_may_hold_are_left_out_everywhere() -> None:
     drawn = bars.model_copy(update={"figure": figure.name, "title": "sum\x1b", "x": "a\x1b", "y": "b\x02"})
     cell = CELL.model_copy(update={"title": "sum\x1b", "figures": (figure,), "charts": (drawn,)})
     given = replace(case("It is 7\ufffe.", cells=(cell,)), question="why\x1b[31m?", author="Ana\x02")
-    assert len(deck(given).slides) >= 2
+    slides = deck(given).slides
+    assert len(slides) >= 2
+    (shown,) = (shape.chart for slide in slides for shape in slide.shapes if shape.has_chart)
+    assert shown.category_axis.axis_title.text_frame.text == "a "
+    assert not any("_x001B_" in slide.notes_slide.notes_text_frame.text for slide in slides if slide.has_notes_slide)
