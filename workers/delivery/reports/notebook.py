@@ -132,7 +132,12 @@ def notebook(given: ReportInput) -> str:
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     # The whole is checked against the format's schema here; nbformat's own functions for parts check each by itself.
     made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
-    return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    return file_text(made)
+
+
+def file_text(book: Any) -> str:
+    """A notebook as the text of its file."""
+    return json.dumps(book, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def _markdown(source: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import sys
 import zipfile
@@ -13,12 +14,14 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from itertools import count
 from pathlib import PurePosixPath
+from typing import Any
 
 from core.phrases import say
 from core.steps import TableData
 from core.values import StoredFile
 from workers.agent.program import parsed
 from workers.delivery.reports.formats.tables import DataTable, chart_table, what_is_missing
+from workers.delivery.reports.notebook import file_text
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.tools import NEEDS, PACKAGE
 from workers.delivery.reports.values import ReportFile, ReportInput
@@ -27,6 +30,11 @@ INPUT_BYTES = 50_000_000
 """Size of inputs and files of cells together. Further files are named in the pack's README, with their hash."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BY_FILE = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
+_WORK = """\
+import os
+
+if os.path.isdir("work"):
+    os.chdir("work")  # the data is here"""
 _MAKEFILE = """\
 PYTHON ?= python3
 
@@ -71,7 +79,8 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
     has_code = any(file.name == "analysis.py" for file in given.files)
     yield "README.md", _readme(given, has_code=has_code).encode()
     for file in given.files:
-        yield (f"tables/{file.name}" if file.name.endswith(".csv") else file.name), file.data
+        data = _in_work(file.data) if file.name == "analysis.ipynb" else file.data
+        yield (f"tables/{file.name}" if file.name.endswith(".csv") else file.name), data
     if has_code:
         yield "requirements.txt", requirements(given).encode()
         yield "Makefile", _MAKEFILE.encode()
@@ -92,6 +101,14 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
     for name, data in given.made.items():
         if safe := safe_path(name):
             yield f"made/{safe}", data
+
+
+def _in_work(notebook: bytes) -> bytes:
+    """The notebook of a pack: its first code goes into the folder with the data, beside which the notebook lies."""
+    book = json.loads(notebook)
+    code: dict[str, Any] = {"cell_type": "code", "id": "work", "metadata": {}, "source": _WORK}
+    book["cells"].insert(1, code | {"execution_count": None, "outputs": []})
+    return file_text(book).encode()
 
 
 def _picture_file(figure: StoredFile, taken: dict[str, str]) -> str:

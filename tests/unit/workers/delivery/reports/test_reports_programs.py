@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import base64
+import io
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from report_cases import CHART, FAILED, LOAD, SHORT, SUMMED, TIMED_OUT, case
 from core.steps import CellRan, StatementRan
 from workers.agent.program import program
 from workers.delivery.reports import render_report
+from workers.delivery.reports.pack import PackInput, pack
 from workers.delivery.reports.values import PastReport
 
 pytestmark = pytest.mark.process
@@ -94,6 +97,16 @@ def test_the_notebook_is_valid_and_runs(beside: Path) -> None:
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("North    3" in str(output.get("data", {}).get("text/plain")) for output in outputs)
     assert any("image/png" in output.get("data", {}) for output in outputs)
+
+
+def test_the_notebook_of_a_pack_runs_where_it_lies(tmp_path: Path) -> None:
+    given = case("There are 3.", cells=(LOAD,))
+    data = pack(PackInput(given, render_report(given).files, {"sales.csv": b"region\nNorth\n"}))
+    zipfile.ZipFile(io.BytesIO(data)).extractall(tmp_path)
+    book = nbformat.read(tmp_path / "analysis.ipynb", as_version=4)
+    nbformat.validate(book)
+    run_notebook(book, tmp_path)
+    assert [output.text for cell in book.cells for output in cell.get("outputs", ())] == ["1\n"]
 
 
 def test_the_notebook_shows_what_the_thread_showed() -> None:
