@@ -6,13 +6,27 @@ import os
 import shutil
 import subprocess
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from xml.sax.saxutils import escape
 
 from core.errors import ThreadbookError
 
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _PRINT_S: Final = 120
+
+
+_FONTS: Final = """\
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir>{folder}</dir>
+</fontconfig>
+"""
+_EASTERN: Final = ("NotoSansCJKsc-Regular.otf", "NotoSansMonoCJKsc-Regular.otf")
+"""The fonts of charts that have Chinese, Japanese and Korean letters: a server seldom has any of its own."""
 
 
 class NotPrinted(ThreadbookError):
@@ -45,7 +59,7 @@ def printed(page: bytes, *, walled: bool, limit_s: float = _PRINT_S) -> bytes:
         folder = Path(name)
         source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page)
-        known = {"PATH": os.defpath, "HOME": name, "LANG": "C.UTF-8"}
+        known = {"PATH": os.defpath, "HOME": name, "LANG": "C.UTF-8", "FONTCONFIG_FILE": str(_fonts(folder))}
         try:
             done = subprocess.run(
                 command(path, folder, source, target, walled=walled),
@@ -60,3 +74,17 @@ def printed(page: bytes, *, walled: bool, limit_s: float = _PRINT_S) -> bytes:
         if not target.exists():
             raise NotPrinted(f"{path} printed nothing (exit code {done.returncode}).")
         return target.read_bytes()
+
+
+def _fonts(folder: Path) -> Path:
+    """A list of fonts for the browser: those of the machine, and ours."""
+    ours = folder / "fonts"
+    ours.mkdir()
+    spec = find_spec("mplfonts")
+    for place in spec.submodule_search_locations or () if spec is not None else ():
+        for font in (Path(place) / "fonts" / name for name in _EASTERN):
+            if font.is_file():
+                (ours / font.name).symlink_to(font)
+    listed = folder / "fonts.conf"
+    listed.write_text(_FONTS.format(folder=escape(str(ours))), encoding="utf-8")
+    return listed

@@ -14,7 +14,7 @@ import pdfplumber
 import pytest
 from page_kit import browser, page_at
 from playwright.sync_api import Browser, Page, expect
-from report_cases import CHART, SUMMED, case
+from report_cases import CHART, CHINESE, SUMMED, case
 from test_reports_page import CELL, CHARTED, REPRODUCED, TABLE, traced
 
 from core import chromium
@@ -165,6 +165,13 @@ def test_on_a_phone_in_the_dark_nothing_is_cut_off(browser: Browser, address: st
         box = page.locator(".fig .tip:visible").bounding_box()
         assert box is not None
         assert 0 <= box["x"] <= box["x"] + box["width"] <= 391
+
+
+def test_chinese_is_printed_on_a_machine_without_a_chinese_font() -> None:
+    pdf = chromium.printed(page(CHINESE).encode(), walled=False)
+    with pdfplumber.open(io.BytesIO(pdf)) as sheets:
+        text = "".join(sheet.extract_text() for sheet in sheets.pages)
+    assert "哪个地区卖得最多" in text  # a box says no letter
 
 
 def test_the_page_is_printed_as_a_pdf_with_its_sources_open(browser: Browser, address: str) -> None:
