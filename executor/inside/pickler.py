@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType
 from typing import Any
 
-from executor.inside.array_views import View, view_of
+from executor.inside.array_views import View, base_of
 
 MAIN, LARGE, NAN = "main", "large", "nan"
 _LARGE_BYTES = 256 << 10
@@ -46,8 +46,13 @@ def pickler_class() -> Any:
         broken: Mapping[int, tuple[object, str]]
         key_of: Callable[[object], str] | None
         known: Mapping[int, tuple[str, str]]
+        kinds_of_arrays: tuple[type, ...]
         cells: dict[int, CellType]
         views: Mapping[int, View]
+        arrays: dict[int, Any]
+        """Those that it met, by their ids, and rows of tables."""
+        of_pandas: list[Any]
+        """Objects of pandas that it met."""
 
         def begin(
             self, namespace: dict[str, Any], key_of: Callable[[object], str] | None, views: Mapping[int, View]
@@ -57,6 +62,9 @@ def pickler_class() -> Any:
             self.globals_ref[id(namespace)] = namespace
             self.key_of = key_of
             self.large, self.broken, self.cells = {}, {}, {}
+            self.arrays, self.of_pandas = {}, []
+            numpy = sys.modules.get("numpy")
+            self.kinds_of_arrays = () if numpy is None else (numpy.ndarray, numpy.void)
             self.known = {id(nan): (NAN, name) for name, nan in nans().items()} | {id(namespace): (MAIN, "")}
 
         def persistent_id(self, found: object) -> tuple[str, str] | None:
@@ -77,19 +85,29 @@ def pickler_class() -> Any:
 
         def reducer_override(self, found: Any) -> Any:
             kind = type(found)
-            if id(found) in self.views:
-                return view_of, tuple(self.views[id(found)])
+            if issubclass(kind, self.kinds_of_arrays):
+                return self._reduce_array(found, kind)
+            if type(kind.__module__) is str and kind.__module__.startswith("pandas"):
+                self.of_pandas.append(found)
             if kind in _VIEWS_OF_DICTIONARIES:
                 return _VIEWS_OF_DICTIONARIES[kind], (gc.get_referents(found)[0],)
             if kind is memoryview:
                 return memoryview, (_shown_by(found),)
-            if _writes_a_file(found, kind):
-                raise TypeError("what is written to its copy would not reach the file")
             if kind is CellType and id(found) in self.cells:
                 return CellType, ()  # a function fills it
             if kind is _LruCache and self._is_own(found.__wrapped__):
                 parameters = found.cache_parameters()
                 return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"])
+            return super().reducer_override(found)
+
+        def _reduce_array(self, found: Any, kind: type) -> Any:
+            self.arrays[id(found)] = found
+            if (view := self.views.get(id(found))) is not None:
+                if view.made_of is None:
+                    raise TypeError("what is written to its copy would not reach what it shows")
+                return view.made_of
+            if _writes_a_file(found):
+                raise TypeError("what is written to its copy would not reach the file")
             return super().reducer_override(found)
 
         def _is_own(self, found: object) -> bool:
@@ -137,10 +155,14 @@ def _shown_by(view: memoryview) -> object:
     raise TypeError("a part of what it shows")
 
 
-def _writes_a_file(found: Any, kind: type) -> bool:
+def _writes_a_file(found: Any) -> bool:
     """Whether this is an array whose memory is a file that changes with it."""
-    numpy = sys.modules.get("numpy")
-    return issubclass(kind, getattr(numpy, "memmap", ())) and found.mode in ("r+", "w+")
+    numpy: Any = sys.modules["numpy"]
+    while isinstance(found, (numpy.ndarray, numpy.void)):
+        if isinstance(found, numpy.memmap) and found.mode in ("r+", "w+"):
+            return True
+        found = base_of(found)
+    return False
 
 
 def _copy_of_cell(cell: CellType) -> CellType:

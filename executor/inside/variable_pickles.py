@@ -187,22 +187,42 @@ class Keeper:
 
     def _dump_together(self, variables: dict[str, Any]) -> tuple[bytes, dict[str, Any], list[Part]]:
         with _within(_ALL_S), _uncollected():
-            with contextlib.suppress(Exception):  # a cell may have replaced what numpy does
-                self._views = views_among(variables)
+            self._views = {}
             until = time.process_time() + _SHARED_S
             for tries_left in reversed(range(_TRIES_APART)):
                 self._met_together, self._none_apart = set(), self._none_apart or not tries_left
                 small, pickler = self._dump(variables)
+                if self._finds_views(pickler, {}, variables):
+                    small, pickler = self._dump(variables)
                 large = pickler.large
                 dumped = {key: self._dump_large(key, large[key]) for key in self._worth_a_look(large)}
                 containers = [key for key in dumped if is_container(large[key]) and time.process_time() < until]
                 held = {key: dumped[key][1].memo.copy() for key in containers}
                 split = shared(pickler.memo.copy(), large, held) if held else set()
                 self._together = self._met_together | {id(large[key]) for key in split}
-                if not split or time.process_time() > until:
+                more_views = self._finds_views(pickler, dumped, variables)
+                if not (split or more_views) or time.process_time() > until:
                     break
             self._views = {}  # they hold arrays
             return small, large, [part for part, _ in dumped.values()]
+
+    def _finds_views(self, pickler: Any, parts: Mapping[str, tuple[Part, Any]], variables: dict[str, Any]) -> bool:
+        """Whether arrays were met that show the memory of something else, and of which that was not known."""
+        arrays, of_pandas = dict(pickler.arrays), list(pickler.of_pandas)
+        for _, part in parts.values():
+            arrays |= part.arrays
+            of_pandas += part.of_pandas
+        arrays |= {id(one): one for one in pickler.large.values() if isinstance(one, pickler.kinds_of_arrays)}
+        views: dict[int, View] = {}
+        with contextlib.suppress(Exception):  # a cell may have replaced what numpy does
+            views = views_among(arrays.values(), of_pandas, variables.values())
+        if views.keys() <= self._views.keys():
+            return False
+        self._views |= views
+        self._together |= {
+            id(pickler.large[key]) for key, (_, part) in parts.items() if part.arrays.keys() & views.keys()
+        }
+        return True
 
     def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
         """What could not be pickled before is not tried again, unless a cell used one that now can be."""

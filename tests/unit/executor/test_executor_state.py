@@ -140,6 +140,36 @@ ONE_OBJECT = {
         "two[0] = 9\nfloat(one[2])",
         "9.0",
     ),
+    "a masked array, a table with names, and an array of one's own kind": (
+        "import numpy as np\nclass Metres(np.ndarray): pass\na = np.zeros(3)\n"
+        "m = np.ma.array(a, mask=[0, 1, 0], copy=False)\nt = np.zeros(2, [('x', 'f8'), ('n', 'i4')])\n"
+        "r, row = t.view(np.recarray), t[1]\nu = a.view(Metres)\nu.unit = 'm'",
+        "a[0], row['x'] = 9, 8\nm.tolist(), r.x.tolist(), float(u[0]), u.unit, type(row).__name__",
+        "([9.0, None, 0.0], [0.0, 8.0], 9.0, 'm', 'void')",
+    ),
+    "numbers in bytes that change": (
+        "import numpy as np\nb = bytearray(16)\nnumbers = np.frombuffer(b, 'f8')",
+        "numbers[1] = 1\nbytes(b[8:]).hex()",
+        "'000000000000f03f'",
+    ),
+    "texts and objects in a part of an array": (
+        "import numpy as np\nfrom numpy.dtypes import StringDType\n"
+        "t = np.array(['abc', 'x' * 40, 'de'], StringDType())\nrest = t[1:]\n"
+        "o = np.array([1, 'a', None], object)\nback = o[::-1]",
+        "rest[0], back[0] = 'a long text ' * 30, 7\nlen(t[1]), rest[1], o.tolist()",
+        "(360, 'de', [1, 'a', 7])",
+    ),
+    "parts of an array deep in other objects": (
+        "import numpy as np\nclass Box: pass\na, box = np.zeros(400), Box()\nbox.held = {'x': [a[1:]]}\n"
+        "parts = [a[n : n + 2] for n in range(150)]\nwindows = np.lib.stride_tricks.sliding_window_view(a, 3)",
+        "box.held['x'][0][2] = 9\nfloat(a[3]), float(parts[2][1]), float(windows[1, 2])",
+        "(9.0, 9.0, 9.0)",
+    ),
+    "a frame made of an array without a copy": (
+        "import numpy as np, pandas as pd\na = np.zeros((200_000, 2))\nframe = pd.DataFrame(a, copy=False)",
+        "a[0, 0] = 9\nfloat(frame.iloc[0, 0])",
+        "9.0",
+    ),
     "what a class holds, whose objects are many": (
         "class Item:\n    known = []\nknown, items = Item.known, [Item() for _ in range(20_000)]",
         "known.append(9)\nitems[0].known",
@@ -175,6 +205,18 @@ def test_an_object_that_is_held_twice_comes_back_as_one(run, what: str) -> None:
     run(made)
     run("import os\nos._exit(1)")
     assert shown(run(change)) == seen
+
+
+def test_frames_that_pandas_copies_when_one_is_changed_stay_apart(run) -> None:
+    run("import numpy as np, pandas as pd\na = np.zeros((4, 2))\nframe = pd.DataFrame(a, copy=False)\npart = frame[1:]")
+    run("import os\nos._exit(1)")
+    assert shown(run("frame.iloc[1, 0] = 9\nfloat(part.iloc[0, 0]), float(a[1, 0])")) == "(0.0, 0.0)"
+
+
+def test_an_array_that_shows_the_same_number_many_times_is_kept_as_small_as_it_is(run) -> None:
+    run("import numpy as np\na = np.broadcast_to(np.arange(1_000), (1_000_000, 1_000))")
+    run("import os\nos._exit(1)")
+    assert shown(run("int(a[5, 7]), a.shape, a.flags.writeable")) == "(7, (1000000, 1000), False)"
 
 
 SETTINGS = {
@@ -263,6 +305,7 @@ def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     "made",
     [
         "import numpy as np\nv = np.memmap('a.bin', 'u1', 'w+', shape=(9,))",
+        "import numpy as np\nv = np.memmap('a.bin', 'u1', 'w+', shape=(9,))[3:].view(np.ndarray)",
         "b = bytearray(9)\nv = memoryview(b)[3:]",
     ],
 )
