@@ -8,14 +8,15 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
-import math
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from math import isnan
 from types import CellType, FunctionType
 from typing import Any
 
 from executor.inside.array_views import View, base_of
+from executor.inside.own_nans import shared_nans
 
 MAIN, LARGE, NAN = "main", "large", "nan"
 _LARGE_BYTES = 256 << 10
@@ -55,22 +56,28 @@ def pickler_class() -> Any:
         """Objects of pandas that it met."""
 
         def begin(
-            self, namespace: dict[str, Any], key_of: Callable[[object], str] | None, views: Mapping[int, View]
+            self,
+            namespace: dict[str, Any],
+            key_of: Callable[[object], str] | None,
+            views: Mapping[int, View],
+            name_of_nan: Callable[[float], str],
         ) -> None:
             """Say whose variables these are. With `key_of`, what it gives a key is only referred to."""
-            self.namespace, self.views = namespace, views
+            self.namespace, self.views, self.name_of_nan = namespace, views, name_of_nan
             self.globals_ref[id(namespace)] = namespace
             self.key_of = key_of
             self.large, self.broken, self.cells = {}, {}, {}
             self.arrays, self.of_pandas = {}, []
             numpy = sys.modules.get("numpy")
             self.kinds_of_arrays = () if numpy is None else (numpy.ndarray, numpy.void)
-            self.known = {id(nan): (NAN, name) for name, nan in nans().items()} | {id(namespace): (MAIN, "")}
+            self.known = {id(nan): (NAN, name) for name, nan in shared_nans().items()} | {id(namespace): (MAIN, "")}
 
         def persistent_id(self, found: object) -> tuple[str, str] | None:
             number = id(found)
             if number in self.known:
                 return self.known[number]
+            if type(found) is float and isnan(found) and (name := self.name_of_nan(found)):
+                return (NAN, name)
             if number in self.broken:
                 raise IsBroken(self.broken[number][1])
             if (
@@ -129,12 +136,6 @@ def pickler_class() -> Any:
             return make, arguments, (attributes, slots), *rest
 
     return Pickler
-
-
-def nans() -> dict[str, float]:
-    """The two that code compares by identity, as in `x is np.nan` or a dictionary's key."""
-    numpy = sys.modules.get("numpy")
-    return {"math": math.nan} | ({} if numpy is None else {"numpy": numpy.nan})
 
 
 def lru_cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:

@@ -23,8 +23,9 @@ from types import FrameType
 from typing import Any
 
 from executor.inside.array_views import View, views_among
+from executor.inside.own_nans import OwnNans
 from executor.inside.pickle_salvage import Salvager, kind_of
-from executor.inside.pickler import MAIN, NAN, IsBroken, nans, pickler_class
+from executor.inside.pickler import MAIN, NAN, IsBroken, pickler_class
 from executor.inside.process_settings import ProcessSettings
 from executor.inside.reachable import CannotTell, made_of, within_reach
 from executor.inside.shared_objects import is_container, shared
@@ -69,6 +70,7 @@ class Keeper:
         self._namespace = namespace
         self._limit = limit_bytes
         self._settings = ProcessSettings()
+        self._nans = OwnNans()
         self._sent: dict[str, int] = {}
         self._keys: dict[int, str] = {}
         self._sizes: dict[str, int] = {}
@@ -106,6 +108,7 @@ class Keeper:
         alone = _threads() == 1
         if not alone:
             self._reach = None
+        self._nans.forget_unused()
         lost = self._leave_out_the_hopeless(variables, mentioned)
         if (changed_settings := self._settings.changed()) is not None:
             variables = {_SETTINGS: changed_settings, **variables}  # first, as the variables may need them
@@ -138,7 +141,7 @@ class Keeper:
             if kind == MAIN:
                 return self._namespace
             if kind == NAN:
-                return nans()[key]
+                return self._nans.named(key)
             if key not in large:
                 large[key] = _load_large(found[key], resolve)
             return large[key]
@@ -259,7 +262,7 @@ class Keeper:
         """One that includes what is large, if it is `whole`."""
         made_by = self._pickler or pickler_class()
         pickler = made_by(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
-        pickler.begin(self._namespace, None if whole else self._key_of, self._views)
+        pickler.begin(self._namespace, None if whole else self._key_of, self._views, self._nans.name_of)
         return pickler
 
     def _dump_large(self, key: str, value: object) -> tuple[Part, Any]:

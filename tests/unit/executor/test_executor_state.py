@@ -192,9 +192,10 @@ ONE_OBJECT = {
         "(dict_keys(['a', 'b']), dict_items([('a', 1), ('b', 2)]), odict_values([1, 2]))",
     ),
     "what is compared by identity": (
-        "import math, numpy as np\nwords = {np.nan: 'missing', math.nan: 'none'}",
-        "words[np.nan], words[math.nan]",
-        "('missing', 'none')",
+        "import math, numpy as np\nown = float('nan')\nwords = {np.nan: 'missing', math.nan: 'none', own: 'own'}\n"
+        "many = [own] * 20_000",
+        "words[np.nan], words[math.nan], words[own], words[many[7]]",
+        "('missing', 'none', 'own', 'own')",
     ),
 }
 
