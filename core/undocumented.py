@@ -172,6 +172,12 @@ UNDOCUMENTED = (
         ("executor/inside/warm.py",),
         "a cache, emptied before the fork; matplotlib would empty it in each subprocess, which copies 1.7 MB",
     ),
+    Undocumented(
+        "pandas._config.config:DictWrapper",
+        "d",
+        ("executor/inside/process_settings.py",),
+        "all options at once, after each cell; to ask for each by its name takes far longer",
+    ),
     # Variables of a notebook are kept together, and those that can be made again come back without the others.
     Undocumented(
         _PICKLER, "_dynamic_function_reduce", (_KEEPING,), "a function keeps no copy of the notebook", ("func",)

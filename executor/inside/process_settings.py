@@ -1,4 +1,4 @@
-"""What cells set in their process and not in a variable: the working folder, the environment, random numbers.
+"""What cells set in their process and not in a variable: the working folder, random numbers, options of libraries.
 
 They are kept with the variables, as far as they differ from what a fresh subprocess has.
 """
@@ -9,11 +9,13 @@ import array
 import contextlib
 import ctypes
 import decimal
+import locale
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _MT19937_BYTES = 4 * 625
@@ -32,7 +34,7 @@ class ProcessSettings:
     """Those of this process, beside what they were when it began."""
 
     def __init__(self) -> None:
-        self._before = _read()
+        self._before = {name: _copied(value) for name, value in _read().items()}
 
     def changed(self) -> ChangedSettings | None:
         """What differs by now; None when nothing does."""
@@ -48,10 +50,10 @@ class ChangedSettings:
     """Settings that are set again when they are unpickled: before the modules and objects that need them are."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = dict(settings)
+        self.settings = dict(settings)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return set_again, (self._settings,)
+        return set_again, (self.settings,)
 
 
 def set_again(settings: Mapping[str, Any]) -> None:
@@ -67,6 +69,13 @@ def _read() -> dict[str, Any]:
         with contextlib.suppress(Exception):  # a cell may have removed its folder, or emptied the environment
             found[name] = setting.read()
     return found
+
+
+def _copied(value: Any) -> Any:
+    """A setting as it is now: cells change some of the dictionaries and lists in place."""
+    if type(value) is dict:
+        return {name: _copied(each) for name, each in value.items()}
+    return list(value) if type(value) is list else value
 
 
 def _environment_changes(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str | None]:
@@ -106,17 +115,17 @@ def _enter(folder: str) -> None:
     os.chdir(folder)
 
 
-_CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+def _set_locale(name: str) -> None:
+    locale.setlocale(locale.LC_ALL, name)
 
 
-def _read_decimal() -> dict[str, Any]:
-    context = decimal.getcontext()
-    return {name: getattr(context, name) for name in _CONTEXT}
-
-
-def _set_decimal(context: Mapping[str, Any]) -> None:
-    for name, value in context.items():
-        setattr(decimal.getcontext(), name, value)
+def _set_decimal(context: Any) -> None:
+    """Older checkpoints have a dictionary of some attributes."""
+    if isinstance(context, dict):
+        for name, value in context.items():
+            setattr(decimal.getcontext(), name, value)
+    else:
+        decimal.setcontext(decimal.Context(*context))
 
 
 def _packed_random(_: Any, now: tuple[int, tuple[int, ...], float | None]) -> tuple[int, bytes, float | None]:
@@ -166,14 +175,98 @@ def _read_numpy_errors() -> Any:
     return None if numpy is None else numpy.geterr()
 
 
+def _read_printing() -> Any:
+    numpy = sys.modules.get("numpy")
+    return {} if numpy is None else numpy.get_printoptions()
+
+
+def _read_pandas() -> Any:
+    """Its options, as what they are kept in: to ask for each by its name takes far longer."""
+    pandas = sys.modules.get("pandas")
+    return {} if pandas is None else vars(pandas.options)["d"]
+
+
+def _flat(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if type(value) is dict:
+            yield from _flat(value, f"{group}{name}.")
+        else:
+            yield group + name, value
+
+
+def _changed_options(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    return _changed_items(dict(_flat(before)), dict(_flat(now)))
+
+
+def _changed_items(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    missing = object()
+    return {name: value for name, value in now.items() if before.get(name, missing) != value}
+
+
+def _set_pandas(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        sys.modules["pandas"].set_option(name, value)
+
+
+def _read_charts() -> dict[str, Any]:
+    """matplotlib's parameters, but for the one that would load a way to show windows."""
+    matplotlib = sys.modules.get("matplotlib")
+    parameters: dict[str, Any] = {} if matplotlib is None else dict.copy(matplotlib.rcParams)
+    parameters.pop("backend", None)
+    return parameters
+
+
+def _set_charts(parameters: Mapping[str, Any]) -> None:
+    sys.modules["matplotlib"].rcParams.update(parameters)
+
+
+_Filters = list[tuple[Any, ...]]
+
+
+def _filter_changes(before: _Filters, now: _Filters) -> tuple[bool, _Filters, _Filters]:
+    """Whether the filters of a fresh process hold, what was put before them, and what behind."""
+    count = len(before)
+    for place in range(len(now) - count + 1):
+        if now[place : place + count] == before:
+            return True, _described(now[:place]), _described(now[place + count :])
+    return False, _described(now), []
+
+
+def _described(filters: _Filters) -> _Filters:
+    """As the arguments of `filterwarnings`."""
+    return [
+        (action, getattr(message, "pattern", ""), category, getattr(module, "pattern", ""), line)
+        for action, message, category, module, line in filters
+    ]
+
+
+def _set_filters(changes: tuple[bool, _Filters, _Filters]) -> None:
+    hold, first, last = changes
+    if not hold:
+        warnings.resetwarnings()
+    add: Any = warnings.filterwarnings
+    for each in reversed(first):
+        add(*each)
+    for each in last:
+        add(*each, append=True)
+
+
 _SETTINGS = {
     "environment": _Setting(lambda: dict(os.environ), _set_environment, _environment_changes),
     "path": _Setting(lambda: list(sys.path), _set_path, _path_changes),
     "folder": _Setting(os.getcwd, _enter, _folder_change),
     "recursion": _Setting(sys.getrecursionlimit, sys.setrecursionlimit),
-    "decimal": _Setting(_read_decimal, _set_decimal),
+    "int_digits": _Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+    "locale": _Setting(lambda: locale.setlocale(locale.LC_ALL), _set_locale),
+    "decimal": _Setting(lambda: decimal.getcontext().__reduce__()[1], _set_decimal),
     "random": _Setting(random.getstate, _set_random, _packed_random),
     "numpy_random": _Setting(_NumpyRandom().read, _set_numpy_random),
     "numpy_errors": _Setting(_read_numpy_errors, lambda errors: sys.modules["numpy"].seterr(**errors)),
+    "numpy_printing": _Setting(
+        _read_printing, lambda options: sys.modules["numpy"].set_printoptions(**options), _changed_items
+    ),
+    "pandas_options": _Setting(_read_pandas, _set_pandas, _changed_options),
+    "chart_parameters": _Setting(_read_charts, _set_charts, _changed_items),
+    "warning_filters": _Setting(lambda: list(warnings.filters), _set_filters, _filter_changes),
 }
 """In the order in which they are set. Checkpoints have their names."""

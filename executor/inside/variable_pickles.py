@@ -26,7 +26,7 @@ from executor.inside.array_views import View, views_among
 from executor.inside.own_nans import OwnNans
 from executor.inside.pickle_salvage import Salvager, kind_of
 from executor.inside.pickler import MAIN, NAN, IsBroken, pickler_class
-from executor.inside.process_settings import ProcessSettings
+from executor.inside.process_settings import ChangedSettings, ProcessSettings
 from executor.inside.reachable import CannotTell, made_of, within_reach
 from executor.inside.shared_objects import is_container, shared
 
@@ -182,9 +182,9 @@ class Keeper:
         try:
             return self._dump_together(variables)
         except BaseException:
-            before = len(variables)
+            before = len(lost)
             self._leave_out_what_fails(variables, lost)
-            if len(variables) == before:
+            if len(lost) == before:
                 raise
         return self._dump_together(variables)
 
@@ -243,6 +243,11 @@ class Keeper:
 
     def _leave_out_what_fails(self, variables: dict[str, Any], lost: list[dict[str, str]]) -> None:
         looks = _Looks(self._new_pickler, _ALL_S)
+        if (settings := variables.get(_SETTINGS)) is not None:
+            whys = {name: looks.at(name, change) for name, change in settings.settings.items()}
+            lost += [{"name": name, "why": why} for name, why in whys.items() if why is not None]
+            kept = {name: change for name, change in settings.settings.items() if whys[name] is None}
+            variables[_SETTINGS] = ChangedSettings(kept)
         for name in list(variables):
             value = variables[name]
             if (why := looks.at(name, value)) is not None:

@@ -247,6 +247,40 @@ SETTINGS = {
         "np.geterr()['divide']",
         "'raise'",
     ),
+    "when decimals raise": (
+        "import decimal\ndecimal.getcontext().traps[decimal.Inexact] = True",
+        "decimal.getcontext().traps[decimal.Inexact]",
+        "True",
+    ),
+    "how tables and arrays are shown": (
+        "import pandas as pd, numpy as np\npd.set_option('display.max_rows', 3)\n"
+        "pd.options.display.float_format = '{:.1f}'.format\n"
+        "np.set_printoptions(precision=2, formatter={'int': lambda n: f'#{n}'})",
+        "pd.get_option('display.max_rows'), pd.Series([1.25]).to_string(), str(np.array([1 / 3])), str(np.array([1]))",
+        "(3, '0   1.2', '[0.33]', '[#1]')",
+    ),
+    "how charts look": (
+        "import matplotlib.pyplot as plt\nplt.style.use('ggplot')\nplt.rcParams['font.sans-serif'].insert(0, 'Own')",
+        "plt.rcParams['axes.facecolor'], plt.rcParams['font.sans-serif'][0]",
+        "('#E5E5E5', 'Own')",
+    ),
+    "which warnings are shown": (
+        "import warnings\nwarnings.filterwarnings('error', 'strange', UserWarning)\n"
+        "warnings.simplefilter('once', append=True)",
+        "[(f[0], f[1] and f[1].pattern, f[2]) for f in (warnings.filters[0], warnings.filters[-1])]",
+        "[('error', 'strange', <class 'UserWarning'>), ('once', None, <class 'Warning'>)]",
+    ),
+    "which filters of warnings there are at all": (
+        "import warnings\nwarnings.resetwarnings()",
+        "warnings.filters",
+        "[]",
+    ),
+    "how texts are sorted": (
+        "import locale\n_ = locale.setlocale(locale.LC_ALL, 'C')",
+        "locale.setlocale(locale.LC_ALL)",
+        "'C'",
+    ),
+    "how long numbers may be as text": ("import sys\nsys.set_int_max_str_digits(0)", "len(str(10**5_000))", "5001"),
     "how deep calls may go": ("import sys\nsys.setrecursionlimit(5_000)", "sys.getrecursionlimit()", "5000"),
 }
 
@@ -266,6 +300,13 @@ def test_what_a_cell_sets_in_its_process_comes_back(run, what: str) -> None:
     run("import os\nos._exit(1)")
     after = run(look)
     assert (shown(after), after.error, after.notices) == (seen, None, ())
+
+
+def test_a_setting_that_cannot_be_kept_is_named_and_the_others_are_kept(run) -> None:
+    run("import os, pandas as pd\nos.environ['MODE'] = 'fast'\npd.options.display.float_format = (n for n in ()).send")
+    result = run("import os\nos._exit(1)")
+    assert "Not kept: pandas_options (TypeError)." in worded(result, "en")
+    assert shown(run("os.environ['MODE']")) == "'fast'"
 
 
 def test_objects_of_a_module_of_the_workspace_come_back_beside_large_files(tmp_path: Path) -> None:
