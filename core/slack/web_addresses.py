@@ -22,6 +22,8 @@ _DOTS = "。．｡"  # browsers take them for dots between the labels of a host
 _SOFT = frozenset("\u00ad\u034f\u180b\u180c\u180d\u180e\u2060\u2064\ufe0f")  # browsers drop them from a host
 _SCHEME = re.compile(r"(?:https?|ftps?|slack|file|wss?)://|https?:(?=[\w/\\])|mailto:", re.IGNORECASE)
 _BEFORE_HOST = frozenset("/=,;:@~…—–→&")
+_HOST = re.compile(rf"([^?#{''.join(_BEFORE_HOST)}]*+)(?:[/?#:]|\Z)")
+"""What may be a host: none of the other marks may follow it."""
 _LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?|_[\w-]{1,62}")
 _COUNTRY = 2
 _COMMON_ENDS = (
@@ -113,17 +115,16 @@ def _address_in(word: str) -> tuple[int, int] | None:
     for begin in (0, *(at + 1 for at, character in enumerate(word[:end]) if character in _BEFORE_HOST)):
         if begin >= scheme:
             break
-        if _begins_with_host(word[begin:end], of_mail=word[begin - 1 : begin] == "@"):
+        host = _HOST.match(word, begin, end)
+        of_mail = word[begin - 1 : begin] == "@"
+        if host and _is_host(host[1], follows=end - host.end(1) > 1, of_mail=of_mail):
             return begin, end
     return (scheme, end) if scheme < end else None
 
 
-def _begins_with_host(text: str, *, of_mail: bool) -> bool:
-    """Whether there is a host. After an @, something must follow the host, or it is only a mail address."""
-    host = re.split(r"[/?#:]", text, maxsplit=1)[0]
-    rest = text[len(host) :]
+def _is_host(host: str, *, follows: bool, of_mail: bool) -> bool:
+    """Whether this is a host. After an @, something must follow the host, or it is only a mail address."""
     labels = _labels(host)
-    follows = len(rest) > 1
     if len(labels) < 2 or not all(map(_LABEL.fullmatch, labels)) or (of_mail and not follows):
         return False
     if labels[-1].isdigit():

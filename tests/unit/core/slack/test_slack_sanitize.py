@@ -13,6 +13,7 @@ from core.slack import sanitize as sanitizing
 from core.slack import web_addresses
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import without_pings
+from tests.work import growth
 
 PARSER = MarkdownIt("commonmark").enable("table")
 SHOWN = re.compile(r"https?:/?/?\w|\bevil\.com", re.IGNORECASE)
@@ -217,3 +218,8 @@ def test_a_quick_look_misses_no_address(text: str) -> None:
 @pytest.mark.parametrize("text", ["Sales grew by 1,234.56 €.", "| a | b |\n|---|---:|\n| 1.5 | 2 |", "Größe: **3**"])
 def test_a_quick_look_is_enough_for_common_text(text: str) -> None:
     assert sanitizing.is_plain(text)
+
+
+@pytest.mark.parametrize("piece", ["a,", "1&", "x.y@", "a.b=", "。1,", "/a", "a.b/"])
+def test_the_work_for_a_long_word_without_addresses_grows_with_its_length(piece: str) -> None:
+    assert growth(lambda size: list(web_addresses.find("\\" + piece * size)), 250) < 5
