@@ -17,6 +17,8 @@ from markdown_it.token import Token
 from core.slack.blocks import Align
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+"""Reads where the blocks of a text are, and nothing inside them."""
 
 
 @lru_cache(maxsize=8)
@@ -57,8 +59,8 @@ def cut_markdown(text: str, limit: int) -> tuple[str, str]:
     """The longest good first piece of a text that is longer than `limit`, and the rest. See `split_markdown`."""
     if limit < 200:
         raise ValueError(f"{limit} characters are too few to cut Markdown well, 200 is the least")
-    lines = _LINE.findall(text)
-    borders = _borders(text, lines, limit)
+    lines = _first_lines(text, limit)
+    borders = _borders("".join(lines), lines, limit)
     places: list[tuple[int, _Border]] = []
     length = 0
     for line, border in zip(lines, borders[1:], strict=False):
@@ -89,7 +91,7 @@ def split_tables(text: str) -> list[str | Table]:
             start, end = token.map
             if before := "".join(lines[at:start]):
                 parts.append(before)
-            parts.append(_table(tokens[index:], "".join(lines[start:end])))
+            parts.append(_table(tokens, index, "".join(lines[start:end])))
             at = end
     if after := "".join(lines[at:]):
         parts.append(after)
@@ -165,7 +167,8 @@ _BOLD = re.compile(r"(?<![*`])\*\*(?=\S)([^*`\n]*[^*`\s])\*\*(?![*`])")
 
 
 def _spaced(bold: re.Match[str]) -> str:
-    before, after = bold.string[: bold.start()][-1:], bold.string[bold.end() :][:1]
+    line, start, end = bold.string, bold.start(), bold.end()
+    before, after = line[max(start - 1, 0) : start], line[end : end + 1]
     inner = bold.group(1)
     lead = " " if before.isalnum() and not inner[0].isalnum() else ""
     return lead + bold.group() + (" " if after.isalnum() and not inner[-1].isalnum() else "")
@@ -176,19 +179,18 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", " ".join(text.split()))
 
 
-def _table(tokens: Sequence[Token], source: str) -> Table:
-    """The table that starts with the first of these tokens."""
+def _table(tokens: Sequence[Token], at: int, source: str) -> Table:
+    """The table that starts with the token at this place."""
     rows: list[list[str]] = []
     aligns: list[Align | None] = []
-    for token in tokens:
+    while (token := tokens[at]).type != "table_close":
+        at += 1
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "th_open":
             aligns.append(_ALIGNS.get(str(token.attrGet("style"))))
         elif token.type == "inline":
             rows[-1].append(_text_in(token))
-        elif token.type == "table_close":
-            break
     return Table(tuple(map(tuple, rows)), tuple(aligns), source)
 
 
@@ -238,7 +240,7 @@ def _at(text: str, position: int, border: _Border) -> tuple[str, str]:
 def _borders(text: str, lines: Sequence[str], limit: int) -> list[_Border]:
     """The border before each line of the text."""
     borders = [_Border() for _ in lines]
-    tokens = [token for token in _tokens(text) if token.map]
+    tokens = [token for token in _BLOCKS.parse(text) if token.map]
     covered: set[int] = set()
     after_heading = 0
     for token in tokens:
@@ -277,6 +279,18 @@ def _inside(token: Token, lines: Sequence[str], limit: int) -> list[_Border]:
     closed = lines[-1].strip(" \t>\r\n").startswith(token.markup) and len(lines) > 1
     inside = [_Border(_NEVER), *[seam] * (len(lines) - 2)]
     return [*inside[: len(lines) - 2], _Border(_NEVER)] if closed and len(lines) > 2 else inside[: len(lines) - 1]
+
+
+def _first_lines(text: str, limit: int) -> list[str]:
+    """What a cut must know of a text: a block that begins in the piece and does not end here is longer than a piece."""
+    lines: list[str] = []
+    beyond = 0
+    for line in _LINE.finditer(text):
+        lines.append(line.group())
+        beyond += line.end() > 2 * limit
+        if beyond > 2:
+            break
+    return lines
 
 
 def _next_text_line(lines: Sequence[str], at: int) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
+from core.slack import markdown
 from core.slack.markdown import (
     Table,
     escape_markdown,
@@ -16,6 +20,7 @@ from core.slack.markdown import (
     split_tables,
     with_emphasis,
 )
+from tests.work import growth
 
 words = st.text(alphabet="abcdefg 一二三。,.", min_size=1, max_size=120).filter(str.strip)
 lines = st.lists(words.map(str.strip), min_size=1, max_size=12)
@@ -184,3 +189,28 @@ def test_bold_between_punctuation_and_a_letter_is_bold(text: str, shown: str) ->
 def test_bold_loses_no_character(parts: list[str]) -> None:
     text = "\n\n".join(parts)
     assert "".join(with_emphasis(text).split()) == "".join(text.split())
+
+
+PARTS = ("- an item\n", "# A heading\n\nwords\n\n", "| a |\n|---|\n\n", "> words\n\n", "words ")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_work_of_cutting_grows_with_the_length_of_a_text(part: str) -> None:
+    assert growth(lambda size: split_markdown(part * size, 600), 400) < 5
+
+
+def test_a_table_is_found_at_the_same_cost_with_many_others_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counted(list[Token]):
+        """Tokens that count how many of them are copied."""
+
+        copied = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            found = super().__getitem__(key)
+            Counted.copied += len(found) if isinstance(key, slice) else 0
+            return found
+
+    tokens = Counted(MarkdownIt("commonmark").enable("table").parse("| a |\n|---|\n\n" * 500))
+    monkeypatch.setattr(markdown, "_tokens", lambda _text: tokens)
+    assert len(split_tables("| a |\n|---|\n\n" * 500)) == 1_000
+    assert Counted.copied <= len(tokens)
