@@ -42,11 +42,16 @@ def sync_path(path: Path) -> None:
 def replace_durably(path: Path, content: bytes) -> None:
     """Give a file a new content, whole or not at all. Its folder is still to be synced."""
     fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fdatasync(file.fileno())
-    fresh.replace(path)
+    try:
+        with fresh.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fdatasync(file.fileno())
+        fresh.replace(path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink()  # a full disk needs the room
+        raise
 
 
 class Syncs(Protocol):

@@ -407,11 +407,17 @@ class ThreadHome:
         """Leave out of the journal what cells printed and showed, except of the last one that finished.
 
         Only its result is asked for again: a client stores the result of a cell before it runs the next. What results
-        name stays, so that a purge finds it.
+        name stays, so that a purge finds it. On a full disk the journal stays as it is for now.
         """
         last = max(self._finished.values(), default=None)
         lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._journal.lines()]
-        replace_durably(self._journal.path, b"".join(lines))
+        try:
+            replace_durably(self._journal.path, b"".join(lines))
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            self._shorten_at = self._journal.size + _JOURNAL  # a few lines more may still have room
+            return
         sync_path(self.folder)  # now: a result that waits for its sync gets that of the new journal, by its name
         self._journal.close()
         self._journal = LineFile(self._journal.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -266,6 +267,50 @@ def test_a_journal_that_was_rewritten_is_synced_with_its_folder(
     assert thread.folder in synced
     assert [one.path.name for one in thread.take_unsynced() if isinstance(one, LineFile)] == ["cells.jsonl"]
     thread.close()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_journal_that_a_full_disk_cannot_shorten_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(home_module, "_JOURNAL", 1_000)
+    thread = Home(tmp_path).thread("t")
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fdatasync", full)
+        for number in range(9):
+            thread.started(f"c{number}")
+            thread.finished(f"c{number}", to_json(result_to(CellResult(f"c{number}", "ok", stdout="x" * 2_000))))
+    assert sorted(path.name for path in thread.folder.iterdir()) == ["cells.jsonl"]
+    long = (thread.folder / "cells.jsonl").stat().st_size
+    thread.started("c9")
+    assert (thread.folder / "cells.jsonl").stat().st_size < long
+    assert thread.cell_ids == [f"c{number}" for number in range(10)]
+    thread.close()
+
+
+def test_a_disk_that_fails_after_a_journal_was_replaced_takes_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host ends then; the next one finds the new journal, or the old one after a power cut."""
+
+    def failing(path: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(home_module, "_JOURNAL", 1_000)
+    monkeypatch.setattr(home_module, "sync_path", failing)
+    thread = Home(tmp_path).thread("t")
+    for number in range(2):
+        thread.finished(f"c{number}", to_json(result_to(CellResult(f"c{number}", "ok", stdout="x" * 2_000))))
+    with pytest.raises(OSError, match="Input/output error"):
+        thread.started("c2")
+    thread.close()
+    again = Home(tmp_path).thread("t")
+    assert [bool(again.result(f"c{number}")) for number in range(3)] == [True, True, False]
+    assert again.unfinished == set()
+    again.close()
 
 
 @pytest.mark.parametrize(("kept", "unsaved"), [("c2", ["c3"]), ("c3", []), ("", ["c1", "c2", "c3"])])
