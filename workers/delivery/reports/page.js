@@ -10,8 +10,8 @@
   // The amount that a text says, with its unit: "1.2M USD" is 1,200,000 of "USD". Null if it says none, or more.
   function amount(text) {
     var open = text.replace(/^[(](.*)[)]$/, "-$1").replace("−", "-");
-    var part = /^([+-]?)([^\d.,+-]*)((?<=[\s$€£¥])[+-])?([\d.,][\d.,'\s]*(?:e[+-]?\d+)?)(?:(k|K|M|Mio\.|B|bn|Mrd\.|[万億亿])(?![A-Za-z]))?(\D*)$/.exec(open);
-    if (!part) return null;
+    var part = /^([+-]?)([^\d.,+-]*)([+-]?)([\d.,][\d.,'\s]*(?:e[+-]?\d+)?)(?:(k|K|M|Mio\.|B|bn|Mrd\.|[万億亿])(?![A-Za-z]))?(\D*)$/.exec(open);
+    if (!part || (part[3] && !/[\s$€£¥]$/.test(part[2]))) return null;
     var digits = part[4].replace(/['\s]/g, "");
     var plain = comma ? digits.replace(/\.(?=\d{3}(\D|$))/g, "").replace(",", ".") : digits.replace(/,/g, "");
     if (digits === "" || isNaN(plain)) return null;
