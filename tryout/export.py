@@ -24,6 +24,7 @@ from core.store import Store
 from core.thread_cells import sources_asked
 from core.values import ThreadKey
 from tryout.operator import permitted, why_unreadable
+from tryout.whole_files import whole_file
 from workers.agent.actions import Message
 from workers.agent.tools import TOOLS
 from workers.agent.training import (
@@ -421,15 +422,14 @@ def _write(
     """FILE holds the train split, FILE with ".test" before its ending the test split, README.md of both beside it."""
     test = out.with_name(f"{out.stem}.test{out.suffix or '.jsonl'}")
     for split, path in (("train", out), ("test", test)):
-        with path.open("w", encoding="utf-8") as file:
+        with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
             for own, record in records:
                 if own == split:
                     file.write(json.dumps(record, ensure_ascii=False) + "\n")
-        path.chmod(0o600)
         print(path)
     card = out.with_name(f"{out.stem}.README.md")
-    card.write_text(_card(settings, kind, (out.name, test.name), statistics), encoding="utf-8")
-    card.chmod(0o600)
+    with whole_file(card) as part:
+        part.write_text(_card(settings, kind, (out.name, test.name), statistics), encoding="utf-8")
     print(card)
 
 

@@ -29,6 +29,7 @@ from core.settings import Settings, environment_with, source_url
 from core.store import Store, StoreUnreachable
 from tryout.operator import operator
 from tryout.show import printable
+from tryout.whole_files import whole_file
 from workers.agent.text import clip
 from workers.sources.broker.broker import Broker
 from workers.sources.broker.client import BrokerClient
@@ -209,11 +210,11 @@ def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int], N
 
 def _put(result: Result, output: Output, total: int) -> None:
     if output.parquet is not None:
-        with _whole(output.parquet) as path, pa.parquet.ParquetWriter(path, result.schema) as writer:
+        with whole_file(output.parquet) as path, pa.parquet.ParquetWriter(path, result.schema) as writer:
             count = _each(result, writer.write_batch, total)
         print(f"{count:,} rows in {output.parquet}", file=sys.stderr)
     elif output.csv is not None:
-        with _whole(output.csv) as path, pa.csv.CSVWriter(path, _flat(result.schema)) as writer:
+        with whole_file(output.csv) as path, pa.csv.CSVWriter(path, _flat(result.schema)) as writer:
             flat = _flat(result.schema)
             count = _each(result, lambda batch: writer.write_batch(_as_flat(batch, flat)), total)
         print(f"{count:,} rows in {output.csv}", file=sys.stderr)
@@ -224,17 +225,6 @@ def _put(result: Result, output: Output, total: int) -> None:
             print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], ensure_ascii=False, default=str))
         else:
             _print(result.schema, rows)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place when all of it is written, and is removed otherwise."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _each(result: Result, write: Callable[[pa.RecordBatch], object], total: int) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from turn_kit import changed, write_turn
@@ -26,6 +28,7 @@ from core.steps import (
 )
 from core.store import Store
 from tryout import export
+from tryout.whole_files import NotWritten, whole_file
 
 ASKED = Asked(user="U1", author="Ana Lopez", text="what sold best?", ts="100.000001")
 
@@ -319,6 +322,36 @@ def test_a_thread_is_in_one_split_duplicates_count_once_and_a_card_says_so(tmp_p
     assert "internal use" in card
     assert (out.stat().st_mode & 0o777) == 0o600
     assert [export.split_of("T1:C1:1.0", percent) for percent in (0, 100)] == ["train", "test"]
+
+
+@pytest.mark.parametrize("fails", ["replace", "fsync"])
+def test_an_export_that_the_disk_refuses_leaves_the_earlier_one_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    with closing(Store(settings.database_url)) as store:
+        store.migrate()
+        write_turn(store, [ASKED, called("run_python", "c1", code="print(12)"), ran("c1"), Finished(report="12")])
+    out = tmp_path / "data.jsonl"
+    out.write_text("the earlier one")
+    monkeypatch.setattr(os, fails, full)
+    with pytest.raises(NotWritten, match=r"data\.jsonl could not be written: No space left on device\. What was"):
+        export.run(settings, "sft", out=out)
+    assert [path.name for path in tmp_path.glob("*data*")] == ["data.jsonl"]
+    assert out.read_text() == "the earlier one"
+
+
+def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(tmp_path / "pipe") as part, part.open("wb") as file:
+        file.write(b"1")
+    assert os.read(reader, 10) == b"1"
+    os.close(reader)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_an_operator_who_may_not_export_gets_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
