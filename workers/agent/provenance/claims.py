@@ -20,6 +20,10 @@ _FENCED = re.compile(
     r"^(?P<open>(?P<fence>```+|~~~+)(?P<word>[^\n]*))(?P<inside>.*?)(?P<close>^(?P=fence)[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_WIDE_NUMBER = re.compile("[＋－]?[０-９]+(?:，[０-９]{3}(?![０-９]))*(?:．[０-９]+)?")
+_NARROW = str.maketrans("０１２３４５６７８９．，－＋", "0123456789.,-+")
+_MATH = re.compile(r"\$(?=[^$\n]*\\[A-Za-z]|[-+\d.,\s]*\\%\$)([^$\n]{1,200})\$")
+"""A formula as LaTeX writes it: with a command between two dollars, or a percent sign behind a number."""
 _MARKED = re.compile(r"(?P<open>(?<!`)(`{1,9})(?!`))(?P<inside>.*?)(?P<close>(?<!`)\2(?!`))")
 _TEXT_WORDS = ("", "text", "txt", "plain", "plaintext")
 """The words behind a fence that may hold a table of text."""
@@ -191,11 +195,22 @@ def _is_span_of_time(one: Numeral) -> bool:
 
 def blanked(report: str) -> str:
     """The report, at its full length, with blanks in place of what holds no claim: code, links, numbers of lists."""
-    text = _MARKED.sub(_without_marks, _FENCED.sub(_without_marks, report))
+    text = _MARKED.sub(_without_marks, _FENCED.sub(_without_marks, _MATH.sub(_plain_math, _narrow(report))))
     for pattern in _BLANKED:
         text = pattern.sub(lambda match: _blank(match[0]), text)
     text = text.replace("\x00", FILLER)
     return _EMPHASIS.sub(lambda match: FILLER * len(match[0]), text)
+
+
+def _narrow(report: str) -> str:
+    """The report with its full-width numbers in the digits of all others; each letter keeps its place."""
+    return _WIDE_NUMBER.sub(lambda match: match[0].translate(_NARROW), report)
+
+
+def _plain_math(formula: re.Match[str]) -> str:
+    """A formula without what only sets it: its dollars are no currency, and `\\%` is a percent sign."""
+    inside = formula[1].replace("\\%", f"{FILLER}%").replace("\\,", FILLER * 2)
+    return f"{FILLER}{inside}{FILLER}"
 
 
 def _without_marks(code: re.Match[str]) -> str:

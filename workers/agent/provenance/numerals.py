@@ -154,7 +154,7 @@ _NUMBER = re.compile(
     r"(?P<digits>\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])(?:\.\d+)?|"  # 12,34,567 in India
     r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
-    rf"(?P<exp>[eE][+-]?\d{{1,3}}|{_GAP}(?:\\?[*×⋅·]|x){_GAP}10"
+    rf"(?P<exp>[eE][+-]?\d{{1,3}}|{_GAP}(?:\\?[*×⋅·]|\\times|\\cdot|x){_GAP}10"
     r"(?:\^\{?(?P<caret>[-−–+]?\d{1,2})\}?|(?P<small>[⁻⁺]?[⁰¹²³⁴-⁹]{1,2})))?"
     rf"(?P<tail>{_GAP}(?:(?P<scale>(?(before)[TB]\b|(?!))|{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"

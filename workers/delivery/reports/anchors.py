@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
+from unicodedata import normalize
 
 from core.steps import FigureSource
 
@@ -38,13 +39,18 @@ def places(report: str, sources: Sequence[FigureSource]) -> dict[int, tuple[int,
         if not one.figure:
             continue
         start = one.start
-        if start < at or not report.startswith(one.figure, start):
+        if start < at or _narrow(report[start : start + len(one.figure)]) != _narrow(one.figure):
             match = re.compile(rf"(?<![\w.,]){re.escape(one.figure)}(?![\w])").search(report, at)
             start = match.start() if match else -1
         if start >= at:
             at = start + len(one.figure)
             found[number] = (start, at)
     return found
+
+
+def _narrow(text: str) -> str:
+    """The text with full-width digits as all others: a step names a figure by these."""
+    return normalize("NFKC", text)
 
 
 def replaced(html: str, shown: Callable[[int, str], str]) -> str:

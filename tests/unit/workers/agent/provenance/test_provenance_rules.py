@@ -79,6 +79,29 @@ def test_a_power_of_ten_is_a_part_of_its_number(figure: str) -> None:
     assert states(f"Here p = {figure}.", "p 1.2\n") == {figure: "unsourced"}
 
 
+@pytest.mark.parametrize("formula", [r"$%s$", r"$p = %s$", r"\(%s\)", "%s"])
+@pytest.mark.parametrize("figure", [r"1.2\times10^{-5}", r"1.2 \times 10^{-5}", r"1.2 \cdot 10^{-5}"])
+def test_a_power_of_ten_in_latex_is_a_part_of_its_number(formula: str, figure: str) -> None:
+    report = f"Here p is {formula % figure}."
+    assert states(report, "p 1.2e-5\n") == {figure: "sourced"}
+    assert states(report, "p 1.2\n") == {figure: "unsourced"}
+
+
+def test_a_percent_sign_of_latex_is_one_and_a_dollar_beside_a_number_stays_a_currency() -> None:
+    assert set(states(r"The share is $12.3\%$.", "share 12.3%\n").values()) == {"sourced"}
+    assert set(states(r"The share is $12.3\%$.", "share 14.3%\n").values()) == {"unsourced"}
+    assert states("It rose from $25 to $300.", "was_eur 25\nis_usd 300\n") == {"$25": "unsourced", "$300": "sourced"}
+
+
+@pytest.mark.parametrize(
+    ("figure", "read"), [("７０３６．８", "7036.8"), ("－７，０３６．８", "-7,036.8"), ("１２．３％", "12.3％")]
+)
+def test_a_full_width_number_is_read_like_any_other(figure: str, read: str) -> None:
+    output = f"total {read.replace('％', '%')}\n"
+    assert states(f"合计 {figure}，下降。", output) == {read: "sourced"}
+    assert states(f"合计 {figure}，下降。", "total 9\n") == {read: "unsourced"}
+
+
 def test_a_power_of_ten_has_a_unit_like_any_number() -> None:
     assert states("The earth has 5.97 × 10²⁴ kg.", "mass_kg 5.97e24\n") == {"5.97 × 10²⁴ kg": "sourced"}
     assert states("A grid of 300 x 10 cells.", "rows 300\ncolumns 10\n") == {"300": "sourced", "10": "sourced"}

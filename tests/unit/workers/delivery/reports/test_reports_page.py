@@ -242,6 +242,11 @@ def test_a_table_shows_the_amounts_that_the_report_names(value: float, shown: st
     assert f'<td class="r">{shown}</td>' in page(traced("Done.", CHARTED.model_copy(update={"tables": (rows,)})))
 
 
+def test_a_full_width_figure_leads_to_its_source() -> None:
+    html = page(traced("合计 ４７１１。", CELL))
+    assert '<span class="fig unsourced" tabindex="0">４７１１<span' in html
+
+
 def test_years_and_keys_of_a_table_have_no_marks_between_thousands() -> None:
     names = ("year", "order_id", "date", "units")
     rows = ((2024, 1_234_567, 2024, 12_345), (2023.0, 1_234_568, 2023, 2_345))
