@@ -64,6 +64,15 @@ def test_a_count_of_one_has_its_own_words_where_english_has_them(language: Langu
     assert [key for key, each in phrases().items() if counted(each.en) - counted(each.text(language))] == []
 
 
+def test_one_row_is_no_rows_and_one_step_no_steps() -> None:
+    """A count that is given as a text, and one behind “all”: no pattern finds these."""
+    shapes = [say("report_shape", language, rows="1", columns=1) for language in ("en", "de", "es", "fr")]
+    assert shapes == ["1 row × 1 column", "1 Zeile × 1 Spalte", "1 fila × 1 columna", "1 ligne × 1 colonne"]
+    assert say("report_shape", "de", rows="", columns=2) == "viele Zeilen × 2 Spalten"
+    steps = [say("program_same", language, steps=1, figures=1) for language in ("en", "de", "es", "fr")]
+    assert [text for text in steps if re.search("steps|Schritte|pasos|étapes", text)] == []
+
+
 def test_each_language_is_written_in_itself() -> None:
     english = {key: plain(each.en) for key, each in phrases().items()}
     chinese = {key: plain(each.zh) for key, each in phrases().items()}

@@ -139,7 +139,7 @@ def test_a_table_and_a_chart_are_compared_too(world: World, tmp_path: Path) -> N
         'frame.plot.bar(x="region", y="units")\nframe.groupby("region").sum()'
     )
     said = made(world, asked(world, cell(table, "By region"), finish("The north sold 120 units.")))
-    assert "all 1 steps that the report depends on gave the same" in said
+    assert "the one step that the report depends on gave the same" in said
     program = unpacked(world, tmp_path)
     assert run(program, "tests/test_program.py").returncode == 0
     assert run(program, "main.py", "tests/data/sales.csv", "--out", "made").returncode == 0
@@ -152,7 +152,7 @@ def test_a_table_that_no_file_of_the_thread_is_like_is_compared_too(world: World
     pytest.importorskip("pandas")
     table = 'import pandas as pd\nframe = pd.read_csv("sales.csv")\nframe.groupby("region").sum() * 2'
     said = made(world, asked(world, cell(table, "Doubled"), finish("The north sold 240 units.")))
-    assert "all 1 steps that the report depends on gave the same" in said
+    assert "the one step that the report depends on gave the same" in said
     program = unpacked(world, tmp_path)
     assert run(program, "tests/test_program.py").returncode == 0
 
