@@ -17,6 +17,7 @@ from typing import Any
 
 from executor.inside.array_views import View, base_of
 from executor.inside.own_nans import shared_nans
+from executor.inside.quiet_classes import made_quietly, runs_code
 
 MAIN, LARGE, NAN = "main", "large", "nan"
 _LARGE_BYTES = 256 << 10
@@ -105,6 +106,8 @@ def pickler_class() -> Any:
             if kind is _LruCache and self._is_own(found.__wrapped__):
                 parameters = found.cache_parameters()
                 return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"])
+            if isinstance(found, type):
+                return self._reduce_class(found)
             return super().reducer_override(found)
 
         def _reduce_array(self, found: Any, kind: type) -> Any:
@@ -116,6 +119,12 @@ def pickler_class() -> Any:
             if _writes_a_file(found):
                 raise TypeError("what is written to its copy would not reach the file")
             return super().reducer_override(found)
+
+        def _reduce_class(self, found: type) -> Any:
+            reduced = super().reducer_override(found)
+            if type(reduced) is tuple and reduced[2:] and runs_code(found):
+                return made_quietly, (reduced[0], *reduced[1]), *reduced[2:]
+            return reduced
 
         def _is_own(self, found: object) -> bool:
             return isinstance(found, FunctionType) and found.__globals__ is self.namespace

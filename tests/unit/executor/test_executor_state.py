@@ -343,6 +343,41 @@ def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False})", ())
 
 
+CLASSES = {
+    "a list of the classes below": (
+        "class A:\n    below = []\n    def __init_subclass__(cls, tag): cls.tag = tag; cls.below.append(cls)\n"
+        "class B(A, tag=1): pass",
+        "A.below == [B], B.tag",
+        "(True, 1)",
+    ),
+    "a list in a variable": (
+        "known = []\nclass A:\n    def __init_subclass__(cls): known.append(cls)\nclass B(A): pass",
+        "known == [B]",
+        "True",
+    ),
+    "a class of classes": (
+        "import abc\nclass M(abc.ABCMeta):\n    made = []\n    def __new__(cls, name, bases, names, tag=0):\n"
+        "        made = super().__new__(cls, name, bases, names)\n        cls.made.append(name)\n        return made\n"
+        "    def __init__(cls, name, bases, names, tag=0): cls.tag, cls.number = tag, len(M.made)\n"
+        "class A(metaclass=M):\n    @abc.abstractmethod\n    def f(self): ...\n"
+        "class B(A, tag=7):\n    def f(self): return 9",
+        "M.made, B.tag, B.number, type(B) is M, B().f(), sorted(A.__abstractmethods__)",
+        "(['A', 'B'], 7, 2, True, 9, ['f'])",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CLASSES)
+def test_what_is_done_once_for_a_class_is_not_done_again(run, what: str) -> None:
+    made, look, seen = CLASSES[what]
+    run(made)
+    run("import os\nos._exit(1)")
+    run("n = 1")
+    run("import os\nos._exit(1)")
+    assert shown(run(look)) == seen
+    assert run("class Late(A): pass").status == ("error" if "tag):" in made else "ok")
+
+
 @pytest.mark.parametrize(
     "made",
     [
