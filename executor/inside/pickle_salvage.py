@@ -1,7 +1,7 @@
 """Unpickling that goes on where one object cannot be made again: for variables that do not come back as they were.
 
-An object's own code decides whether it can be made again (an exception whose `__init__` takes other arguments than it
-kept in `args` cannot). Such an object, and everything that holds it, is lost; the other variables need not be.
+An object's own code decides whether it can be made again (one whose `__setstate__` raises cannot). Such an object,
+and everything that holds it, is lost; the other variables need not be.
 This is the standard library's unpickler in Python, slower than the usual one by far: it is the second try.
 """
 

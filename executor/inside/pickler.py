@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import io
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from math import isnan
 from types import CellType, FunctionType
 from typing import Any
 
+from executor.inside import exceptions
 from executor.inside.array_views import View, base_of
 from executor.inside.own_nans import shared_nans
 from executor.inside.quiet_classes import made_quietly, runs_code
@@ -49,6 +51,7 @@ def pickler_class() -> Any:
         key_of: Callable[[object], str] | None
         known: Mapping[int, tuple[str, str]]
         kinds_of_arrays: tuple[type, ...]
+        is_trial = False
         cells: dict[int, CellType]
         views: Mapping[int, View]
         arrays: dict[int, Any]
@@ -108,6 +111,8 @@ def pickler_class() -> Any:
                 return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"])
             if isinstance(found, type):
                 return self._reduce_class(found)
+            if issubclass(kind, BaseException) and (reduced := exceptions.reduced(found, self._can_be_kept)):
+                return reduced
             return super().reducer_override(found)
 
         def _reduce_array(self, found: Any, kind: type) -> Any:
@@ -119,6 +124,19 @@ def pickler_class() -> Any:
             if _writes_a_file(found):
                 raise TypeError("what is written to its copy would not reach the file")
             return super().reducer_override(found)
+
+        def _can_be_kept(self, cause: object) -> bool:
+            """Whether what caused an exception can be pickled. Asked of the first one only, for the rest as well."""
+            if self.is_trial:
+                return True
+            trial = Pickler(io.BytesIO(), protocol=5)
+            trial.begin(self.namespace, None, self.views, self.name_of_nan)
+            trial.is_trial = True
+            try:
+                trial.dump(cause)
+            except Exception:
+                return False
+            return True
 
         def _reduce_class(self, found: type) -> Any:
             reduced = super().reducer_override(found)

@@ -343,6 +343,36 @@ def test_a_function_that_remembers_its_results_comes_back(run) -> None:
     assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False})", ())
 
 
+EXCEPTIONS = {
+    "what caused it": (
+        "try:\n    try: 1 / 0\n    except ZeroDivisionError as error: raise ValueError('bad') from error\n"
+        "except ValueError as error: kept = error",
+        "repr(kept), repr(kept.__cause__), kept.__context__ is kept.__cause__, kept.__suppress_context__",
+        "(\"ValueError('bad')\", \"ZeroDivisionError('division by zero')\", True, True)",
+    ),
+    "arguments of its own": (
+        "class Odd(OSError):\n    def __init__(self, *, code): super().__init__(code, 'gone'); self.code = code\n"
+        "kept = Odd(code=2)\nkept.add_note('hint')",
+        "kept.code, kept.errno, kept.args, kept.__notes__",
+        "(2, 2, (2, 'gone'), ['hint'])",
+    ),
+    "a cause that cannot be kept": (
+        "kept = ValueError('bad')\nkept.__cause__ = KeyError(n for n in ())",
+        "repr(kept), kept.__cause__",
+        "(\"ValueError('bad')\", None)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EXCEPTIONS)
+def test_an_exception_comes_back_with_what_belongs_to_it(run, what: str) -> None:
+    made, look, seen = EXCEPTIONS[what]
+    run(made)
+    run("import os\nos._exit(1)")
+    after = run(look)
+    assert (shown(after), after.notices) == (seen, ())
+
+
 CLASSES = {
     "a list of the classes below": (
         "class A:\n    below = []\n    def __init_subclass__(cls, tag): cls.tag = tag; cls.below.append(cls)\n"
@@ -571,9 +601,9 @@ def test_a_large_variable_that_cannot_be_kept_does_not_take_the_others_with_it(r
 
 
 NOT_MADE_AGAIN = {
-    "an exception with arguments of its own": (
+    "an exception that is made in its own way": (
         "class Odd(Exception):\n    def __init__(self, status, text): super().__init__(f'{status} {text}')\n"
-        "odd = Odd(404, 'gone')"
+        "    def __reduce__(self): return Odd, self.args\nodd = Odd(404, 'gone')"
     ),
     "a class whose state cannot be set": (
         "class Odd:\n    def __getstate__(self): return 5\n    def __setstate__(self, state): raise ValueError(5)\n"
