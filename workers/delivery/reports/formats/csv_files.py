@@ -8,7 +8,7 @@ from datetime import date
 
 from core.phrases import joined, say
 from core.values import Language
-from workers.delivery.reports.formats.tables import DataTable, Item, answer_tables
+from workers.delivery.reports.formats.tables import Column, DataTable, Item, answer_tables
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.values import ReportFile, ReportInput
 
@@ -37,8 +37,14 @@ def _file(table: DataTable, name: str, language: Language) -> ReportFile:
 
 
 def _csv(table: DataTable) -> bytes:
-    head = [column.name for column in table.columns]
+    head = [_head(column) for column in table.columns]
     return to_csv([head, *[[_text(item) for item in row] for row in table.rows]])
+
+
+def _head(column: Column) -> str:
+    """The name of a column, with the currency of its numbers: a number of a CSV file has no format."""
+    known = not column.currency or column.currency in column.name
+    return column.name if known else f"{column.name} ({column.currency})"
 
 
 def _text(item: Item) -> str:

@@ -35,11 +35,15 @@ _EXACT_DIGITS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its values, and their format in the words of spreadsheets."""
+    """A column: its name, its values, and their format in the words of spreadsheets.
+
+    `currency` is what stood beside each number of a text, and stands in the format now.
+    """
 
     name: str
     values: tuple[Item, ...]
     format: str = GENERAL
+    currency: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -286,7 +290,12 @@ def _said(name: str, texts: Sequence[str], mark: Mark) -> Column:
     is_mixed = len({(one.before, one.after) for one in numbers}) > 1
     if not filled or len(numbers) < len(filled) or is_mixed or _in_bytes(name, filled, numbers[0]):
         return Column(name, tuple(text or None for text in texts), TEXT)
-    return Column(name, tuple(None if one is None else _value(one) for one in said), _format_said(name, numbers))
+    values = tuple(None if one is None else _value(one) for one in said)
+    return Column(name, values, _format_said(name, numbers), _currency(numbers[0]))
+
+
+def _currency(one: _Said) -> str:
+    return one.before or ("" if one.after in _SCALES or one.after in "%‰" else one.after)
 
 
 def _in_bytes(name: str, filled: Sequence[str], first: _Said) -> bool:

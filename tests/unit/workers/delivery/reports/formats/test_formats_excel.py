@@ -228,3 +228,12 @@ def test_csv_holds_bare_values() -> None:
 def test_bytes_are_no_billions(name: str, texts: list[str], value: object) -> None:
     (column,) = typed_grid("", Grid(((name,), *((text,) for text in texts))), "point").columns
     assert column.values[0] == value
+
+
+def test_a_csv_file_names_the_currency_of_its_numbers() -> None:
+    head = "| Region | Sales | Cost (€) | Share | Staff |\n|---|---|---|---|---|\n"
+    row = "| North | $1,200.50 | 9 € | 14 % | 1.2k |"
+    assert files_in("csv", case(f"Done.\n\n{head}{row}"))[0].data.decode("utf-8-sig").splitlines() == [
+        "Region,Sales ($),Cost (€),Share,Staff",
+        "North,1200.5,9,0.14,1200",
+    ]
