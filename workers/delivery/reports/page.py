@@ -62,13 +62,13 @@ def page(given: ReportInput) -> str:
         charts=list(_charts(given)),
         sources=[_source(one, given) for one in given.sources],
         counts=counts_line(given.sources, language),
-        method=Markup(to_html(compose.sections(given, charts=False), lower=0)),  # noqa: S704 - escaped
+        method=Markup(to_html(compose.sections(given, charts=False))),  # noqa: S704 - escaped
         inputs=[
             {"path": file.path, "size": number_in(file.size, language), "sha256": file.sha256} for file in given.files
         ],
         cells=[_cell(one, given) for one in given.numbered.values()],
         past=[
-            {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(to_html(one.report))}  # noqa: S704
+            {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(to_html(one.report, top=3))}  # noqa: S704
             for one in given.past
         ],
         foot=say("page_foot", language),

@@ -15,12 +15,13 @@ from core.slack.sanitize import sanitize
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
 
 
-def to_html(markdown: str, known: Collection[str] = (), *, lower: int = 1) -> str:
-    """The Markdown as HTML. `known` are the addresses that may be links; headings stand so many levels `lower`."""
+def to_html(markdown: str, known: Collection[str] = (), *, top: int = 2) -> str:
+    """The Markdown as HTML. `known` are the addresses that may be links; its highest headings become those of `top`."""
     tokens = _MARKDOWN.parse(with_emphasis(sanitize(markdown, known)))
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1:]) + lower, 6)}"
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    lower = top - min((int(token.tag[1:]) for token in headings), default=top)
+    for token in headings:
+        token.tag = f"h{min(int(token.tag[1:]) + lower, 6)}"
     return "".join(_rendered(tokens, frozenset(known)))
 
 

@@ -247,6 +247,14 @@ def test_a_full_width_figure_leads_to_its_source() -> None:
     assert '<span class="fig unsourced" tabindex="0">４７１１<span' in html
 
 
+@pytest.mark.parametrize("report", ["# Result\n\n## North", "## Result\n\n### North", "#### Result\n\n##### North"])
+def test_no_level_of_headings_is_left_out(report: str) -> None:
+    past = (PastReport("And before?", report),)
+    levels = re.findall(r"<h([1-6])>", page(traced(report, CELL, past=past)))
+    assert levels[:3] == ["1", "2", "3"]
+    assert levels[-3:] == ["2", "3", "4"]  # those of an earlier answer stand below their own heading
+
+
 def test_years_and_keys_of_a_table_have_no_marks_between_thousands() -> None:
     names = ("year", "order_id", "date", "units")
     rows = ((2024, 1_234_567, 2024, 12_345), (2023.0, 1_234_568, 2023, 2_345))
