@@ -292,11 +292,10 @@ class ThreadHome:
         self.folder = folder
         self.workspace = folder / "workspace"
         self.scratch = folder / "scratch"
-        self._unsynced: dict[Path, None] = {}
-        if not folder.exists():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            self._unsynced = dict.fromkeys((folder.parent, folder))
+        folder.mkdir(mode=0o700, exist_ok=True)
         self._journal = LineFile(folder / "cells.jsonl")
+        is_new = not self._journal.size  # also when the disk refused what was to be made after it
+        self._unsynced: dict[Path, None] = dict.fromkeys((folder.parent, folder) if is_new else ())
         self._is_journal_written = False
         """Since `take_unsynced` was last called."""
         self._shorten_at = _JOURNAL

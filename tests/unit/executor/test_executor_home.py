@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -311,6 +312,26 @@ def test_a_disk_that_fails_after_a_journal_was_replaced_takes_no_result(
     assert [bool(again.result(f"c{number}")) for number in range(3)] == [True, True, False]
     assert again.unfinished == set()
     again.close()
+
+
+@pytest.mark.parametrize("refused", ["cells.jsonl", "files.json"])
+def test_the_folder_of_a_thread_is_synced_although_the_disk_refused_a_part_of_it_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """A power cut would take the folder with all results that were told."""
+
+    def failing(path: Path | str, *_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error")
+
+    home = Home(tmp_path)
+    with monkeypatch.context() as disk:
+        disk.setattr(home_module, "LineFile" if refused == "cells.jsonl" else "ThreadFiles", failing)
+        with pytest.raises(OSError, match="Input/output error"):
+            home.thread("t")
+    thread = home.thread("t")
+    thread.started("c1")
+    assert {thread.folder, thread.folder.parent} <= set(thread.take_unsynced())
+    thread.close()
 
 
 @pytest.mark.parametrize(("kept", "unsaved"), [("c2", ["c3"]), ("c3", []), ("", ["c1", "c2", "c3"])])
