@@ -206,7 +206,8 @@ class SlackWriter(Niceties):
         """
         if row.fresh or row.status != "sending":
             return False
-        return datetime.now(UTC) - row.created_at < IN_FLIGHT or not self._outbox.outbox_take_up(row)
+        age = abs(datetime.now(UTC) - row.created_at)  # the clock may have been set back since
+        return age < IN_FLIGHT or not self._outbox.outbox_take_up(row)
 
     def _begin(self, lease: Lease | None, begun: ThreadKey, row: OutboxRow, message: NewMessage) -> ThreadKey:
         """Post this row where no thread is; `begun` has the ts of one that was sent before."""

@@ -959,6 +959,26 @@ def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press
     assert thread.replies() == []
 
 
+class Tomorrow(datetime):
+    """A clock that is set back a day later."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> Any:
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def test_a_pressed_post_that_came_to_no_end_is_posted_although_the_clock_was_set_back(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as then:
+        then.setattr(core.store.part, "datetime", Tomorrow)
+        thread.store.outbox_begin(
+            None, "t1:shared", "chat.postMessage", {"text": "the report"}, thread_id=thread.key.id
+        )
+    assert thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True).new
+    assert [reply["text"] for reply in thread.replies()] == ["the report"]
+
+
 class LongAgo(datetime):
     """A clock by which what is on its way now was given up long ago."""
 

@@ -45,7 +45,7 @@ class ProcessHealth:
         """The janitor runs, and sweeps."""
         self.runs("janitor")
         try:
-            ago = time.time() - sweep_file(self._settings).stat().st_mtime
+            ago = abs(time.time() - sweep_file(self._settings).stat().st_mtime)  # the clock may have been set back
         except FileNotFoundError:
             raise Missing("it has not swept yet") from None
         if ago > SWEEP_LATE_S:

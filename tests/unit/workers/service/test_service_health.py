@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,6 +64,18 @@ def test_a_process_that_is_gone_is_missing(settings: Settings, starts: Starts, n
         check()
     starts(settings, name)
     assert check() == "runs"
+
+
+@pytest.mark.parametrize("hours", [-1, 1], ids=["long ago", "before the clock was set back"])
+def test_a_janitor_that_does_not_sweep_is_missing(settings: Settings, starts: Starts, hours: int) -> None:
+    check, file = health.checks(settings, NOBODY, NOBODY)["janitor"], process_registry.sweep_file(settings)
+    starts(settings, "janitor")
+    file.touch()
+    assert check() == "sweeps"
+    at = time.time() + hours * 3_600
+    os.utime(file, (at, at))
+    with pytest.raises(Missing, match="its last sweep was"):
+        check()
 
 
 @pytest.mark.parametrize("name", ["schedules", "clean room", "vectors", "worker-1"])
