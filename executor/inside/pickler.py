@@ -21,7 +21,7 @@ from executor.inside.array_views import View, base_of
 from executor.inside.own_nans import shared_nans
 from executor.inside.quiet_classes import made_quietly, runs_code
 
-MAIN, LARGE, NAN = "main", "large", "nan"
+MAIN, LARGE, NAN, GENERATOR = "main", "large", "nan", "generator"
 _LARGE_BYTES = 256 << 10
 _LARGE_ITEMS = 10_000
 _LruCache = type(functools.lru_cache(int))
@@ -49,7 +49,7 @@ def pickler_class() -> Any:
         large: dict[str, Any]
         broken: Mapping[int, tuple[object, str]]
         key_of: Callable[[object], str] | None
-        known: Mapping[int, tuple[str, str]]
+        known: dict[int, tuple[str, str]]
         kinds_of_arrays: tuple[type, ...]
         is_trial = False
         cells: dict[int, CellType]
@@ -75,6 +75,7 @@ def pickler_class() -> Any:
             numpy = sys.modules.get("numpy")
             self.kinds_of_arrays = () if numpy is None else (numpy.ndarray, numpy.void)
             self.known = {id(nan): (NAN, name) for name, nan in shared_nans().items()} | {id(namespace): (MAIN, "")}
+            self.known |= {id(one): (GENERATOR, name) for name, one in shared_generators().items()}
 
         def persistent_id(self, found: object) -> tuple[str, str] | None:
             number = id(found)
@@ -163,6 +164,16 @@ def pickler_class() -> Any:
             return make, arguments, (attributes, slots), *rest
 
     return Pickler
+
+
+def shared_generators() -> dict[str, Any]:
+    """Those of random numbers of which a module's functions are methods: `from random import choice`."""
+    functions = {"random": "random", "numpy.random": "rand"}
+    owners = {
+        name: getattr(getattr(sys.modules.get(name), function, None), "__self__", None)
+        for name, function in functions.items()
+    }
+    return {name: owner for name, owner in owners.items() if owner is not None}
 
 
 def lru_cached(function: Callable[..., Any], maxsize: int | None, typed: bool) -> Any:

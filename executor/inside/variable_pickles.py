@@ -25,7 +25,7 @@ from typing import Any
 from executor.inside.array_views import View, views_among
 from executor.inside.own_nans import OwnNans
 from executor.inside.pickle_salvage import Salvager, kind_of
-from executor.inside.pickler import MAIN, NAN, IsBroken, pickler_class
+from executor.inside.pickler import GENERATOR, MAIN, NAN, IsBroken, pickler_class, shared_generators
 from executor.inside.process_settings import ChangedSettings, ProcessSettings
 from executor.inside.reachable import CannotTell, made_of, within_reach
 from executor.inside.shared_objects import is_container, shared
@@ -142,6 +142,8 @@ class Keeper:
                 return self._namespace
             if kind == NAN:
                 return self._nans.named(key)
+            if kind == GENERATOR:
+                return shared_generators()[key]
             if key not in large:
                 large[key] = _load_large(found[key], resolve)
             return large[key]

@@ -191,6 +191,12 @@ ONE_OBJECT = {
         "d['b'] = o['b'] = 2\nviews",
         "(dict_keys(['a', 'b']), dict_items([('a', 1), ('b', 2)]), odict_values([1, 2]))",
     ),
+    "the random numbers of a module, by a function of it": (
+        "import random, numpy as np\nfrom random import choice\nfrom numpy.random import rand",
+        "random.seed(1)\nnp.random.seed(1)\none = choice(range(10_000)), float(rand())\n"
+        "random.seed(1)\nnp.random.seed(1)\none == (random.choice(range(10_000)), float(np.random.rand()))",
+        "True",
+    ),
     "what is compared by identity": (
         "import math, numpy as np\nown = float('nan')\nwords = {np.nan: 'missing', math.nan: 'none', own: 'own'}\n"
         "many = [own] * 20_000",
