@@ -35,8 +35,11 @@ def views_among(arrays: Iterable[Any], of_pandas: Collection[Any], named: Collec
     """
     families: defaultdict[int, list[Any]] = defaultdict(list)
     owners = {}
-    for one in filter(_is_plain, arrays):
-        owner = _owner_of(one)
+    ndarray = sys.modules["numpy"].ndarray
+    for one in arrays:
+        if not (type(one) is ndarray or _is_plain(one)):
+            continue
+        owner = one if type(one) is ndarray and one.base is None else _owner_of(one)
         if owner is not one:
             owners[id(owner)] = owner
         families[id(owner)].append(one)
@@ -200,9 +203,11 @@ def _held_by(of_pandas: Collection[Any]) -> set[int]:
     held: dict[int, Any] = {}
     waiting = list(of_pandas)
     while waiting:
-        inside = {id(one): one for one in gc.get_referents(*waiting) if id(one) not in held}
+        inside = {id(one): one for one in gc.get_referents(*waiting)}
+        fresh = [inside[number] for number in inside.keys() - held.keys()]
         held |= inside
-        waiting = [one for one in inside.values() if _is_pandas_own(type(one))]
+        kinds = {kind for kind in {type(one) for one in fresh} if _is_pandas_own(kind)}
+        waiting = [one for one in fresh if type(one) in kinds]
     return set(held)
 
 
