@@ -109,7 +109,8 @@ def pickler_class() -> Any:
                 return CellType, ()  # a function fills it
             if kind is _LruCache and self._is_own(found.__wrapped__):
                 parameters = found.cache_parameters()
-                return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"])
+                attributes = {name: value for name, value in vars(found).items() if name != "__wrapped__"}
+                return lru_cached, (found.__wrapped__, parameters["maxsize"], parameters["typed"]), attributes
             if isinstance(found, type):
                 return self._reduce_class(found)
             if issubclass(kind, BaseException) and (reduced := exceptions.reduced(found, self._can_be_kept)):

@@ -343,10 +343,10 @@ def test_a_normal_number_that_was_drawn_in_advance_is_not_drawn_twice(run) -> No
 
 
 def test_a_function_that_remembers_its_results_comes_back(run) -> None:
-    run("import functools\n@functools.cache\ndef double(x): return 2 * x\ndouble(1)")
+    run("import functools\n@functools.cache\ndef double(x): return 2 * x\ndouble(1)\ndouble.unit = 'm'")
     run("import os\nos._exit(1)")
-    after = run("double(2), double.cache_parameters()")
-    assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False})", ())
+    after = run("double(2), double.cache_parameters(), double.unit")
+    assert (shown(after), after.notices) == ("(4, {'maxsize': None, 'typed': False}, 'm')", ())
 
 
 EXCEPTIONS = {
