@@ -91,6 +91,23 @@ def set_attributes(made: Any, attributes: Mapping[str, Any]) -> None:
     vars(made).update(attributes)
 
 
+def with_attributes(one: Any) -> tuple[Any, ...] | None:
+    """How an array of a cell's own kind is made again, with the attributes that numpy leaves out; None without any."""
+    numpy: Any = sys.modules["numpy"]
+    kind = type(one)
+    attributes = getattr(one, "__dict__", None)
+    if not attributes or kind.__reduce__ is not numpy.ndarray.__reduce__ or isinstance(one, numpy.memmap):
+        return None
+    make, arguments, state = one.__reduce__()
+    return make, arguments, (state, dict(attributes)), None, None, set_array
+
+
+def set_array(made: Any, states: tuple[Any, Mapping[str, Any]]) -> None:
+    """Give an array of a subclass its numbers and its attributes. Checkpoints name this function."""
+    made.__setstate__(states[0])
+    set_attributes(made, states[1])
+
+
 def base_of(one: Any) -> Any:
     """Whose memory an array or a row shows; None where it is its own."""
     numpy: Any = sys.modules["numpy"]

@@ -17,7 +17,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from executor.inside import exceptions
-from executor.inside.array_views import View, base_of
+from executor.inside.array_views import View, base_of, with_attributes
 from executor.inside.own_nans import shared_nans
 from executor.inside.quiet_classes import made_quietly, runs_code
 
@@ -125,6 +125,8 @@ def pickler_class() -> Any:
                 return view.made_of
             if _writes_a_file(found):
                 raise TypeError("what is written to its copy would not reach the file")
+            if kind not in self.kinds_of_arrays and (reduced := with_attributes(found)) is not None:
+                return reduced
             return super().reducer_override(found)
 
         def _can_be_kept(self, cause: object) -> bool:

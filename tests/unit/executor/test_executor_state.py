@@ -220,6 +220,12 @@ def test_frames_that_pandas_copies_when_one_is_changed_stay_apart(run) -> None:
     assert shown(run("frame.iloc[1, 0] = 9\nfloat(part.iloc[0, 0]), float(a[1, 0])")) == "(0.0, 0.0)"
 
 
+def test_an_array_of_a_kind_of_ones_own_keeps_its_attributes(run) -> None:
+    run("import numpy as np\nclass Metres(np.ndarray): pass\na = np.ones(2).view(Metres)\na.unit = 'm'")
+    run("import os\nos._exit(1)")
+    assert shown(run("a.unit, a.tolist(), type(a) is Metres")) == "('m', [1.0, 1.0], True)"
+
+
 def test_an_array_that_shows_the_same_number_many_times_is_kept_as_small_as_it_is(run) -> None:
     run("import numpy as np\na = np.broadcast_to(np.arange(1_000), (1_000_000, 1_000))")
     run("import os\nos._exit(1)")
