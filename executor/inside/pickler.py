@@ -220,8 +220,9 @@ def _is_large(value: object) -> bool:
         return len(value) > _LARGE_BYTES  # type: ignore[arg-type]  # the kinds above have a length
     if kind in (list, dict, set, tuple):
         return len(value) > _LARGE_ITEMS  # type: ignore[arg-type]
-    if kind.__module__ == "numpy":
+    home = kind.__module__ if type(kind.__module__) is str else ""  # a cell's class may say anything
+    if home == "numpy":
         return getattr(value, "nbytes", 0) > _LARGE_BYTES
-    if kind.__module__.startswith("pandas") and kind.__name__ in ("DataFrame", "Series"):
+    if home.startswith("pandas") and kind.__name__ in ("DataFrame", "Series"):
         return getattr(value, "size", 0) * 8 > _LARGE_BYTES
     return False

@@ -746,6 +746,12 @@ def test_an_object_that_raises_when_it_is_looked_at_costs_no_other_variable(run,
     assert shown(run("n")) == "7"
 
 
+def test_an_object_of_a_class_without_a_home_costs_no_other_variable(run) -> None:
+    run("n = 7\nclass Odd: __module__ = 5\nodd = Odd()")
+    run("import os\nos._exit(1)")
+    assert shown(run("n")) == "7"
+
+
 def test_an_object_that_answers_to_every_attribute_can_be_used(run) -> None:
     run("class Proxy:\n    def __getattr__(self, name): return Proxy()\nproxy = Proxy()")
     assert shown(run("type(proxy.anything).__name__")) == "'Proxy'"
