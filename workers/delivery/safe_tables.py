@@ -106,8 +106,8 @@ _FUNCTIONS = frozenset(
 )
 """None of them reaches a file, a program or an address."""
 _STRING = re.compile(r'"(?:[^"]|"")*"')
-_SHEET = re.compile(r"'(?:[^'\[\]|\\/:]|'')*'!")
-_CALLED = re.compile(r"([\w.]+)\s*\(")
+_SHEET = re.compile(r"(?<!')'(?:[^'\[\]|\\/:]|'')*+'!")
+_CALLED = re.compile(r"(?<![\w.])([\w.]++)\s*+\(")
 _PLAIN = re.compile(r"[\w.$:!(),;+\-*/^&=<>%{}#\s?]*")
 _OWN_CELLS = re.compile(r"\[(?:\$?'[^'\[\]|\\/:#]*'|\$?\w+)?(\.\$?[A-Z]{1,3}\$?\d+)(?::(\.\$?[A-Z]{1,3}\$?\d+))?\]")
 

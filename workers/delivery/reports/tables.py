@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from core.slack.blocks import Align, Limit, fits_table
 from core.slack.text import clip
 
-_NUMBER = re.compile(r"[-+−(]?\s*[$€£¥₩₹]?\s*[-+−]?[\d.,'  ]*\d[\d.,]*\s*[%‰)]?\s*[kKmMbB万亿]?")
+_NUMBER = re.compile(r"[-+−(]?+\s*+[$€£¥₩₹]?+\s*+[-+−]?+(?:[.,'  ]*+\d)++[.,]*+\s*+[%‰)]?+\s*+[kKmMbB万亿]?+")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula, in both widths."""
 _PREVIEW_ROWS = 10
@@ -80,12 +80,12 @@ def to_csv(rows: Iterable[Sequence[str]]) -> bytes:
     return text.getvalue().encode("utf-8-sig")
 
 
-_INNER = re.compile(r"(?<=[,;|\t\r\n])(?=[\"']*(?:[=@＝＠]|[+\-＋－][^,;\t\r\n]*[|(!]))")
+_INNER = re.compile(r"(?<=[,;|\t\r\n])(?=[\"']*(?:[=@＝＠]|[+\-＋－][^,;\t\r\n|(!]*+[|(!]))")
 """Places inside a cell that another program's separator would make the beginning of one."""
 
 
 _HARMLESS = re.compile(
-    r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+|[-+](?:inf(?:inity)?|nan)|-\d+ days(?: \+\d\d:\d\d:\d\d(?:\.\d+)?)?|[-+]+",
+    r"[-+]?(?:\d++\.?\d*+|\.\d+)[eE][-+]?\d+|[-+](?:inf(?:inity)?|nan)|-\d+ days(?: \+\d\d:\d\d:\d\d(?:\.\d+)?)?|[-+]+",
     re.IGNORECASE,
 )
 """A number with an exponent, an infinite one, a negative time as pandas writes it; dashes, which stand for nothing."""

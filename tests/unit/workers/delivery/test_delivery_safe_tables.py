@@ -17,6 +17,7 @@ from openpyxl.comments import Comment
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
+from workers.delivery.reports.tables import inert
 from workers.delivery.safe_tables import Checked, is_plain, make_safe
 
 LIVE = (
@@ -259,3 +260,11 @@ def test_an_open_document_keeps_plain_formulas_only(tmp_path: Path) -> None:
     assert "cmd|" not in whole(path)
     repack(path, {"Basic/Standard/Module1.xml": "<a/>"})
     assert make_safe("t.ods", path).held
+
+
+@pytest.mark.parametrize("filler", [" ", "1", "1 ", "|+", "'", ".", "a"])
+def test_a_cell_of_one_thing_is_read_in_one_go(filler: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    cell = f"-{filler * (400_000 // len(filler))}x"
+    assert inert(cell).startswith("'-")
+    is_plain(f"={cell}")
