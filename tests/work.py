@@ -1,4 +1,4 @@
-"""Counts work for tests that a size is no danger: what a clock would show differs from machine to machine."""
+"""Counts work, for tests of what a size costs: what a clock shows differs from machine to machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,26 @@ def calls_in(act: Callable[[], object]) -> int:
     return calls
 
 
-def growth(act: Callable[[int], object], size: int) -> float:
-    """How many times the calls of `size` things are those of four times as many. Linear work grows 4 times."""
+def instructions_in(act: Callable[[], object]) -> int:
+    """How many instructions Python performs while this is done. It takes longer than `calls_in`, and counts loops."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> object:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def growth(act: Callable[[int], object], size: int, work: Callable[[Callable[[], object]], int] = calls_in) -> float:
+    """By what factor the work grows from `size` things to four times as many. Linear work grows 4 times."""
     act(1)  # what is done once for a process is no part of it
-    return calls_in(lambda: act(4 * size)) / calls_in(lambda: act(size))
+    return work(lambda: act(4 * size)) / work(lambda: act(size))

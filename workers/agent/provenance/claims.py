@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workers.agent.provenance.grids import unit_of
@@ -35,7 +36,7 @@ _BLANKED = (
     re.compile(r"<[a-zA-Z/!][^>\n]{0,500}>"),
     re.compile(r"https?://\S+"),
     re.compile(
-        r"(?<![\w])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|"
+        r"(?<![\w.-])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|"
         r"docx?|zip|sql|db)\b"),
     re.compile(r"^[ \t>]{0,12}\d{1,3}[.)](?=\s)", re.MULTILINE),
     re.compile(r"\[\^?\d{1,3}\]"),
@@ -66,7 +67,7 @@ _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
 _NUMBER_OF_HEADING = re.compile(r"[ \t>]{0,12}#{1,6} +(?:\d{1,2}(?:\.\d{1,2})+[.)]?|\d{1,2}[.)])\s")
 _EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
 _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
+_RULE = re.compile(r"^[ \t]*+\|?+[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*\|?[ \t]*$")
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|"
     r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)"
@@ -138,10 +139,9 @@ def read_report(report: str) -> Reading:
     tables = list(_tables(text))
     inside = [(start, end) for start, end, _ in tables]
     for number, (start, end, rows) in enumerate(tables):
-        reading.claims += _table_claims([n for n in numerals if start <= n.start < end], rows, number)
+        reading.claims += _table_claims(_within(numerals, start, end), rows, number)
     for span in _spans(text, inside):
-        own = [n for n in numerals if span[0] <= n.start < span[1]]
-        reading.claims += [_claim(one, text, span) for one in own]
+        reading.claims += [_claim(one, text, span) for one in _within(numerals, *span)]
     reading.headings = [match.span() for match in _HEADING.finditer(text)]
     reading.claims = [
         claim
@@ -150,6 +150,12 @@ def read_report(report: str) -> Reading:
     ]
     reading.claims.sort(key=lambda claim: claim.start)
     return reading
+
+
+def _within(numerals: Sequence[Numeral], start: int, end: int) -> Sequence[Numeral]:
+    """Those that begin in this part of the text. They come in its order."""
+    first = bisect_left(numerals, start, key=lambda one: one.start)
+    return numerals[first : bisect_left(numerals, end, key=lambda one: one.start)]
 
 
 _RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|–|-|—|~|至|到)[\s\u2060]*$", re.IGNORECASE)
@@ -312,11 +318,7 @@ def _table_claims(numerals: Sequence[Numeral], rows: Sequence[Sequence[_Cell]], 
     if not rows:
         return
     head, body = rows[0], rows[1:]
-    held = {
-        (r, c): [n for n in numerals if cell.start <= n.start < cell.end]
-        for r, row in enumerate(body)
-        for c, cell in enumerate(row)
-    }
+    held = {(r, c): _within(numerals, cell.start, cell.end) for r, row in enumerate(body) for c, cell in enumerate(row)}
     width = max((len(row) for row in body), default=0)
     labels = {c for c in range(width) if _names_rows(c, body, held)}
     for r, row in enumerate(body):
@@ -332,7 +334,7 @@ def _table_claims(numerals: Sequence[Numeral], rows: Sequence[Sequence[_Cell]], 
                 yield Claim(_with_heading(one, heading), span, (cell.start, cell.end), words, heading, number, (r, c))
 
 
-def _names_rows(c: int, body: Sequence[Sequence[_Cell]], held: dict[tuple[int, int], list[Numeral]]) -> bool:
+def _names_rows(c: int, body: Sequence[Sequence[_Cell]], held: Mapping[tuple[int, int], Sequence[Numeral]]) -> bool:
     cells = [(row[c].text, held[r, c]) for r, row in enumerate(body) if c < len(row) and row[c].text]
     if not cells:
         return False

@@ -17,7 +17,7 @@ from workers.agent.provenance.words import Key, key_of
 _MAX_LITERAL = 40_000
 _RECORD = 24
 """A mapping may hold at most this many named figures to be one record, such as the results of one test."""
-_NAMED = re.compile(r"^(?P<name>[\w .%()/-]{0,60}?)\s*[:=]?\s*(?P<body>[\[{(].*[\]})])\s*$", re.DOTALL)
+_NAMED = re.compile(r"^(?P<name>[\w .%()/-]{0,60}?)\s*+[:=]?+\s*+(?P<body>[\[{(].*[\]})])\s*$", re.DOTALL)
 _NUMPY = re.compile(
     r"\b(?:np|numpy)\.(?:float|int|str|bool)_?\d*\(([^()]*)\)|\bTimestamp\(('[^']*')[^()]*\)|"
     r"\bPeriod\(('[^']*')[^()]*\)"

@@ -7,6 +7,7 @@ import pytest
 from provenance_kit import first, shown, states, traced
 
 from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
+from tests.work import growth, instructions_in
 from workers.agent.provenance.claims import read_report
 from workers.agent.provenance.numerals import Day, marks_of, scan
 
@@ -216,7 +217,7 @@ def test_a_figure_between_the_marks_of_code_is_traced_and_code_is_not(report: st
     assert states(report, "region  revenue\nNorth   4321\nSouth   1234\n") == state
 
 
-@pytest.mark.parametrize("filler", ["`", "`` ", "```\n", "a  "])
+@pytest.mark.parametrize("filler", ["`", "`` ", "```\n", "a  ", ".", "-.", "a.", "| a |\n| " + " " * 50_000])
 def test_a_report_of_one_thing_is_read_in_one_go(filler: str) -> None:
     """A pattern that begins anew at each character would go on past the suite's limit for a test."""
     assert not traced("`a" + filler * (60_000 // len(filler)), REGIONS).figures
@@ -644,3 +645,20 @@ def test_words_such_as_about_do_not_make_a_round_figure_fit_any_value(words: str
 )  # fmt: skip
 def test_words_such_as_about_let_a_round_figure_stand_for_one_near_it(words: str, shown_value: str) -> None:
     assert set(states(f"There were {words} orders.", f"orders: {shown_value}").values()) == {"sourced"}
+
+
+# --- what a size costs
+
+
+@pytest.mark.parametrize(
+    "line", ["1" + " " * 30_000 + "x", "a (1" + " " * 30_000 + "x", "a: [1" + " ] " * 10_000 + "x"]
+)
+def test_a_printed_line_of_blanks_is_read_in_one_go(line: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    assert states("It is 5 km.", f"{line}\n5 km\n") == {"5 km": "sourced"}
+
+
+@pytest.mark.parametrize("part", ["It grew by 13 %. ", "| a | 13.5 |\n", "\n\n| a | b |\n|---|---|\n| a | 13.5 |\n"])
+def test_the_work_for_the_figures_of_a_report_grows_with_their_number(part: str) -> None:
+    report = "| a | b |\n|---|---|\n" if part.startswith("|") else ""
+    assert growth(lambda size: read_report(report + part * size), 100, instructions_in) < 5
