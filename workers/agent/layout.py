@@ -22,7 +22,9 @@ from workers.agent.turn import Turn
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _LOWER = 3
 """The level of a heading inside a section; a section's own is one less."""
-_BOLD = re.compile(r"^\s*(\*\*|__)(?P<title>[^*_\n]{1,100}?)\s*(?P<colon>[:：])?\s*\1\s*(?P<after>[:：])?(?P<rest>.*)$")
+_BOLD = re.compile(
+    r"^\s*(\*\*|__)(?P<title>[^*_\n]{1,100}?)\s*+(?P<colon>[:：])?+\s*+\1\s*+(?P<after>[:：])?(?P<rest>.*)$"
+)
 _HEADING_CHARS = 80
 
 

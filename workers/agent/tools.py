@@ -145,9 +145,8 @@ _WRAPPERS = ("arguments", "parameters", "args", "kwargs", "params")
 
 _LIST_MARK = re.compile(r"\A\s*[-*•]\s+")
 """The mark of a list item. Without a blank behind it, a hyphen is the minus of a number."""
-_CODE_FENCE = re.compile(
-    r"\A\s*(?:```|~~~)[ \t]*(?:python3?|py)?[ \t]*\n(.*?)\n?[ \t]*(?:```|~~~)?\s*\Z", re.DOTALL | re.IGNORECASE
-)
+_FENCES = ("```", "~~~")
+_OPENING_FENCE = re.compile(r"\A\s*(?:```|~~~)[ \t]*+(?:python3?|py)?+[ \t]*+\n", re.IGNORECASE)
 
 
 def known_name(name: str) -> str | None:
@@ -253,12 +252,18 @@ def run_python(call_id: str, code: str, title: str = "", language: str = "python
     """The intent to run this code, without fences and common indentation."""
     if language.strip().lower() not in ("", "python", "python3", "py", "ipython"):
         return Malformed(call_id, "wrong_language", one_line(language, 30), tool=RUN_PYTHON)
-    if fenced := _CODE_FENCE.match(code):
-        code = fenced.group(1)
-    code = textwrap.dedent(clean(code)).strip("\n").rstrip()
+    code = textwrap.dedent(clean(_without_fence(code))).strip("\n").rstrip()
     if not code.strip():
         return Malformed(call_id, "empty_code", tool=RUN_PYTHON)
     return RunPython(call_id, code, one_line(clean(title), TITLE_CHARS) or title_of(code))
+
+
+def _without_fence(code: str) -> str:
+    opened = _OPENING_FENCE.match(code)
+    if opened is None:
+        return code
+    inside = code[opened.end() :].rstrip()
+    return inside[:-3].rstrip(" \t").removesuffix("\n") if inside.endswith(_FENCES) else inside
 
 
 def _run_bash(call_id: str, command: str, title: str, called: str) -> Intent:

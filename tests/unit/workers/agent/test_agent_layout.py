@@ -101,3 +101,9 @@ def test_talk_and_an_answer_that_says_it_is_none_keep_their_form() -> None:
     assert applies(turn(asked(), cell(), sections=SECTIONS), "120 units.", partial=False)
     assert not applies(turn(asked(), cell(), sections=SECTIONS), "I have no data.", partial=True)
     assert not applies(turn(asked(), cell()), "120 units.", partial=False)
+
+
+@pytest.mark.parametrize("filler", [" ", ": ", "\u00a0"])
+def test_a_line_in_bold_of_blanks_is_read_in_one_go(filler: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    assert not faults(f"**{SECTIONS[0]}{filler * 20_000}x", SECTIONS).invented

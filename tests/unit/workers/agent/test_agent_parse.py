@@ -11,6 +11,7 @@ from core.steps import OUR_CALLS, Replied, ToolCall
 from workers.agent.intents import Intent, Malformed, Question, Report, RunPython
 from workers.agent.parse import read_reply
 from workers.agent.repair import Unreadable, read_json
+from workers.agent.tools import run_python
 from workers.agent.verdict import Verdict, read_verdict
 
 
@@ -39,6 +40,12 @@ def test_names_that_models_invent_for_run_python_run(name: str) -> None:
 def test_a_long_reply_of_one_thing_is_read_in_one_go(opening: str, filler: str) -> None:
     """A pattern that begins anew at each character would go on past the suite's limit for a test."""
     read_reply(said(text=opening + filler * (400_000 // len(filler)) + "."), 1)
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", "\t\n", "```"])
+@pytest.mark.parametrize("end", ["", "x", "```"])
+def test_code_of_one_thing_is_read_in_one_go(filler: str, end: str) -> None:
+    run_python("c1", f"```{filler}\nx\n{filler * 100_000}{end}")
 
 
 @pytest.mark.parametrize("name", ["delete_everything", "", "📎", "run_sql"])
