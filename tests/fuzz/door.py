@@ -41,7 +41,7 @@ from core.slack.incoming import incoming, listed
 from core.slack.outgoing import slack_blocks, slack_text
 from core.slack.sanitize import addresses, sanitize
 from core.values import FileRef
-from executor import checkpoint_log, checkpoints, wire
+from executor import checkpoint_log, checkpoints, received_state, wire
 from executor.collect import collect
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, ProtocolError, encode
 from executor.home import Home
@@ -301,7 +301,7 @@ TARGETS: dict[str, Target] = {
     "frames of a client": Target(st.lists(_BYTES, max_size=4), _frames(CLIENT_LIMIT, hostile=False), (ProtocolError,)),
     **{f"wire: {name}": Target(_mapping(*_RESULT), read, (ProtocolError,)) for name, read in _WIRE.items()},
     "wire: limits by name": Target(_mapping(*Limits.__dataclass_fields__), wire.limits_from, (ProtocolError,)),
-    "announced variables": Target(_mapping(*_STATE), checkpoints.announced, (ProtocolError,)),
+    "announced variables": Target(_mapping(*_STATE), received_state.announced, (ProtocolError,)),
     "log of a checkpoint": Target(
         st.lists(
             st.binary(max_size=40)
