@@ -372,13 +372,20 @@ class ThreadHome:
         """Note that nothing of any cell is left to be kept.
 
         It is written down by the function that `once_durable` is given, which is to be called when a power cut cannot
-        take what was kept any more: later cells may have begun and ended by then.
+        take what was kept any more: later cells may have begun and ended by then. A disk that refuses the line takes
+        nothing: the next host sees from the checkpoint that it is kept.
         """
         if not self.unsaved_cells:
             return
         last = self.unsaved_cells[-1]
         self._drop_unsaved(last)
-        once_durable(lambda: None if self._journal.closed else self._note_settled(last))
+
+        def note() -> None:
+            if not self._journal.closed:
+                with contextlib.suppress(OSError):
+                    self._note_settled(last)
+
+        once_durable(note)
 
     def kept_up_to(self, cell_id: str) -> None:
         """Note that the variables are kept as this cell left them, if it was not written down that they are."""

@@ -314,6 +314,27 @@ def test_a_disk_that_fails_after_a_journal_was_replaced_takes_no_result(
     again.close()
 
 
+def test_a_disk_that_refuses_the_line_of_what_is_kept_ends_no_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: LineFile, line: bytes) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    thread = Home(tmp_path).thread("t")
+    thread.started("c1")
+    thread.finished("c1", to_json(result_to(CellResult("c1", "ok"))), keeps=True)
+    with monkeypatch.context() as disk:
+        disk.setattr(LineFile, "append", full)
+        thread.all_kept()
+    assert thread.unsaved_cells == []
+    thread.close()
+    again = Home(tmp_path).thread("t")
+    assert again.unsaved_cells == ["c1"]
+    again.kept_up_to("c1")  # as its checkpoint says
+    assert again.unsaved_cells == []
+    again.close()
+
+
 @pytest.mark.parametrize("refused", ["cells.jsonl", "files.json"])
 def test_the_folder_of_a_thread_is_synced_although_the_disk_refused_a_part_of_it_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
