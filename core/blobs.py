@@ -97,12 +97,6 @@ class Blobs:
         with _reachable():
             return bool(self._fs.exists(path))
 
-    def remove(self, sha256: str) -> None:
-        """Delete the content; one that is gone already is no error."""
-        path = self._path(sha256)
-        with _reachable(), suppress(FileNotFoundError):
-            self._fs.rm_file(path)
-
     def set_aside(self, sha256: str) -> str:
         """Take a content from its place, so that whoever puts it now stores it again; returns a name for what was
         taken. One that is gone already is no error."""

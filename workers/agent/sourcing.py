@@ -17,7 +17,8 @@ MOST_TOLD = 24
 """The model is told of at most this many unsourced figures at once."""
 MOST_SOURCES = 300
 ABOUT_CHARS = 120
-_SIGN = "⚠"
+SIGN = "⚠"
+"""Stands behind a figure of a table that nothing backs."""
 _OF_THE_OUTPUT = ("row", "unit", "sign", "earlier")
 """Reasons of figures that an output does show, but not for what the report says."""
 
@@ -65,7 +66,7 @@ def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:
     """The marks and where they go, in order."""
     marks = []
     for figure in sorted(provenance.unsourced, key=lambda each: each.start):
-        mark = f" {_SIGN}" if figure.in_table else f" ({say(_phrase(figure), language)})"
+        mark = f" {SIGN}" if figure.in_table else f" ({say(_phrase(figure), language)})"
         marks.append((_behind_emphasis(provenance.report, figure.end), mark))
     return marks
 

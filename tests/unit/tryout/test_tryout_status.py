@@ -147,7 +147,7 @@ def test_a_replay_writes_the_whole_text_of_an_output_that_a_step_holds_in_part(
     (written,) = (tmp_path / "texts").iterdir()
     assert written.name == "..%2Fc1-stdout.txt"
     assert written.read_bytes() == whole
-    Blobs(settings.files).remove(kept.sha256)
+    Blobs(settings.files).set_aside(kept.sha256)
     written.unlink()
     assert replay.run(settings, turn.id, outputs=tmp_path / "texts") == 1
     assert "cannot be read from the file store" in capsys.readouterr().err

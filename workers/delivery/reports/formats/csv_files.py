@@ -8,6 +8,7 @@ from datetime import date
 
 from core.phrases import joined, say
 from core.values import Language
+from workers.agent.sourcing import SIGN
 from workers.delivery.reports.formats.tables import Column, DataTable, Item, answer_tables
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.values import ReportFile, ReportInput
@@ -38,13 +39,19 @@ def _file(table: DataTable, name: str, language: Language) -> ReportFile:
 
 def _csv(table: DataTable) -> bytes:
     head = [_head(column) for column in table.columns]
-    return to_csv([head, *[[_text(item) for item in row] for row in table.rows]])
+    return to_csv([head, *zip(*map(_texts, table.columns), strict=True)])
 
 
 def _head(column: Column) -> str:
     """The name of a column, with the currency of its numbers: a number of a CSV file has no format."""
     known = not column.currency or column.currency in column.name
     return column.name if known else f"{column.name} ({column.currency})"
+
+
+def _texts(column: Column) -> list[str]:
+    """Its values; a number that nothing backs keeps its sign."""
+    signs = (f" {SIGN}" if place in column.unsourced else "" for place in range(len(column.values)))
+    return [_text(value) + sign for value, sign in zip(column.values, signs, strict=True)]
 
 
 def _text(item: Item) -> str:

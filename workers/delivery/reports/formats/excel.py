@@ -21,6 +21,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from core.figure_sources import shown_there, source_line
 from core.phrases import say
 from core.slack.text import clip
+from workers.agent.sourcing import SIGN
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, parts_of
 from workers.delivery.reports.formats.tables import TEXT, Column, DataTable, Item, tables_of
@@ -115,7 +116,8 @@ def _table(sheet: Worksheet, table: DataTable) -> None:
         head.alignment = Alignment(horizontal="right" if column.is_number else "left", vertical="top", wrap_text=True)
         for row, value in enumerate(column.values, 2):
             cell = _put(sheet, row, place, value)
-            cell.number_format = column.format if not isinstance(value, str) else TEXT
+            form = _marked(column.format) if row - 2 in column.unsourced else column.format
+            cell.number_format = form if not isinstance(value, str) else TEXT
             if isinstance(value, date):
                 cell.alignment = Alignment(horizontal="left")
             if isinstance(value, str) and len(value) > _WIDE:
@@ -128,6 +130,11 @@ def _table(sheet: Worksheet, table: DataTable) -> None:
     below = len(table.rows) + 3
     for number, note in enumerate(filter(None, (table.missing, table.source))):
         _put(sheet, below + number, 1, note).font = _font(size=9, italic=True, color=_QUIET)
+
+
+def _marked(form: str) -> str:
+    """The same format with the sign of a figure that nothing backs: the number stays one."""
+    return ";".join(f'{part}" {SIGN}"' for part in form.split(";"))
 
 
 def _font(**look: Any) -> Font:

@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 from core.phrases import number, say
 from core.steps import CellRan, ChartData, Scalar, TableData
 from core.values import Language
+from workers.agent.sourcing import SIGN
 from workers.delivery.reports.formats.prose import Grid, parts_of
 from workers.delivery.reports.tables import are_keys
 from workers.delivery.reports.values import ReportInput
@@ -37,13 +38,15 @@ _EXACT_DIGITS: Final = 15
 class Column:
     """A column: its name, its values, and their format in the words of spreadsheets.
 
-    `currency` is what stood beside each number of a text, and stands in the format now.
+    `currency` is what stood beside each number of a text, and stands in the format now. `unsourced` are the places of
+    the numbers that nothing backs.
     """
 
     name: str
     values: tuple[Item, ...]
     format: str = GENERAL
     currency: str = ""
+    unsourced: frozenset[int] = frozenset()
 
     @property
     def is_number(self) -> bool:
@@ -263,6 +266,7 @@ def _sure(point: str, group: str) -> re.Pattern[str]:
     )
 
 
+_MARK = re.compile(f"{SIGN}\ufe0f?")
 _SURELY: Final[dict[Mark, re.Pattern[str]]] = {"point": _sure(r"\.", ","), "comma": _sure(",", r"\.")}
 """Numbers that can be read in one way only: 1,234.5 or 1,234,567 or 12.5 %."""
 _SCALES: Final = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000}
@@ -284,14 +288,16 @@ def _said(name: str, texts: Sequence[str], mark: Mark) -> Column:
     """A column of texts as numbers or dates where every filled one says one, in the same unit; else as text."""
     if days := _dates(texts):
         return Column(name, *days)
-    said = [None if text.strip() in _BLANKS else _number(text.strip(), mark) for text in texts]
-    filled = [text for text in texts if text.strip() not in _BLANKS]
+    bare = [_MARK.sub("", text).strip() for text in texts]
+    said = [None if text in _BLANKS else _number(text, mark) for text in bare]
+    filled = [text for text in bare if text not in _BLANKS]
     numbers = [one for one in said if one is not None]
     is_mixed = len({(one.before, one.after) for one in numbers}) > 1
     if not filled or len(numbers) < len(filled) or is_mixed or _in_bytes(name, filled, numbers[0]):
         return Column(name, tuple(text or None for text in texts), TEXT)
     values = tuple(None if one is None else _value(one) for one in said)
-    return Column(name, values, _format_said(name, numbers), _currency(numbers[0]))
+    unsourced = frozenset(place for place, text in enumerate(texts) if SIGN in text)
+    return Column(name, values, _format_said(name, numbers), _currency(numbers[0]), unsourced)
 
 
 def _currency(one: _Said) -> str:

@@ -237,3 +237,17 @@ def test_a_csv_file_names_the_currency_of_its_numbers() -> None:
         "Region,Sales ($),Cost (€),Share,Staff",
         "North,1200.5,9,0.14,1200",
     ]
+
+
+MARKED = "| Region | Sales |\n|---|---|\n| North | 1,200.50 EUR |\n| South | 700.25 EUR ⚠ |"
+
+
+def test_a_figure_that_nothing_backs_keeps_its_sign_and_its_column_its_numbers() -> None:
+    (file,) = files_in("excel", case(f"Done.\n\n{MARKED}"))
+    (sheet,) = [each for each in load_workbook(io.BytesIO(file.data)).worksheets if each["A1"].value == "Region"]
+    assert [(cell.value, "⚠" in cell.number_format) for cell in sheet["B"][1:3]] == [(1200.5, False), (700.25, True)]
+
+
+def test_a_csv_file_keeps_the_sign_of_a_figure_that_nothing_backs() -> None:
+    lines = files_in("csv", case(f"Done.\n\n{MARKED}"))[0].data.decode("utf-8-sig").splitlines()
+    assert lines == ["Region,Sales (EUR)", "North,1200.5", "South,700.25 ⚠"]
