@@ -1,6 +1,8 @@
 """What cells set in their process and not in a variable: the working folder, random numbers, options of libraries.
 
-They are kept with the variables, as far as they differ from what a fresh subprocess has.
+They are kept with the variables, as far as they differ from what a fresh subprocess has. Where a library has hundreds
+of them, they are looked at from the first cell on whose source has a word of theirs: to read them copies half a
+megabyte of the template.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import decimal
 import locale
 import os
 import random
+import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _MT19937_BYTES = 4 * 625
@@ -28,22 +31,33 @@ class _Setting(NamedTuple):
     read: Callable[[], Any]
     write: Callable[[Any], None]
     change: Callable[[Any, Any], Any] = lambda before, now: now
+    words: re.Pattern[str] | None = None
+    """In the source of a cell that may set it; None for what is looked at from the beginning."""
 
 
 class ProcessSettings:
     """Those of this process, beside what they were when it began."""
 
     def __init__(self) -> None:
-        self._before = {name: _copied(value) for name, value in _read().items()}
+        self._before = _read(name for name, setting in _SETTINGS.items() if setting.words is None)
+
+    def expect(self, source: str) -> None:
+        """A cell is about to run that may set more of them."""
+        later = (name for name in _SETTINGS.keys() - self._before.keys() - _fresh.keys() if _may_set(source, name))
+        self._before |= _read(later)
 
     def changed(self) -> ChangedSettings | None:
         """What differs by now; None when nothing does."""
+        before = {**self._before, **_fresh}
+        now = _read(name for name in _SETTINGS if name in before)
         changes = {
-            name: _SETTINGS[name].change(self._before[name], value)
-            for name, value in _read().items()
-            if name in self._before and value != self._before[name]
+            name: _SETTINGS[name].change(before[name], value) for name, value in now.items() if value != before[name]
         }
         return ChangedSettings(changes) if changes else None
+
+
+_fresh: dict[str, Any] = {}
+"""What a fresh process had of the settings with words that were set again in this one."""
 
 
 class ChangedSettings:
@@ -60,14 +74,21 @@ def set_again(settings: Mapping[str, Any]) -> None:
     """Set what `ProcessSettings.changed` found. Checkpoints name this function."""
     for name, value in settings.items():
         with contextlib.suppress(Exception):  # another host may not have it
+            if _SETTINGS[name].words is not None:
+                _fresh.update(_read({name} - _fresh.keys()))
             _SETTINGS[name].write(value)
 
 
-def _read() -> dict[str, Any]:
+def _may_set(source: str, name: str) -> bool:
+    words = _SETTINGS[name].words
+    return words is not None and words.search(source) is not None
+
+
+def _read(names: Iterable[str]) -> dict[str, Any]:
     found = {}
-    for name, setting in _SETTINGS.items():
+    for name in names:
         with contextlib.suppress(Exception):  # a cell may have removed its folder, or emptied the environment
-            found[name] = setting.read()
+            found[name] = _copied(_SETTINGS[name].read())
     return found
 
 
@@ -257,16 +278,21 @@ _SETTINGS = {
     "folder": _Setting(os.getcwd, _enter, _folder_change),
     "recursion": _Setting(sys.getrecursionlimit, sys.setrecursionlimit),
     "int_digits": _Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
-    "locale": _Setting(lambda: locale.setlocale(locale.LC_ALL), _set_locale),
-    "decimal": _Setting(lambda: decimal.getcontext().__reduce__()[1], _set_decimal),
+    "locale": _Setting(lambda: locale.setlocale(locale.LC_ALL), _set_locale, words=re.compile("locale")),
+    "decimal": _Setting(lambda: decimal.getcontext().__reduce__()[1], _set_decimal, words=re.compile("ecimal|context")),
     "random": _Setting(random.getstate, _set_random, _packed_random),
     "numpy_random": _Setting(_NumpyRandom().read, _set_numpy_random),
     "numpy_errors": _Setting(_read_numpy_errors, lambda errors: sys.modules["numpy"].seterr(**errors)),
     "numpy_printing": _Setting(
-        _read_printing, lambda options: sys.modules["numpy"].set_printoptions(**options), _changed_items
+        _read_printing,
+        lambda options: sys.modules["numpy"].set_printoptions(**options),
+        _changed_items,
+        re.compile("option"),
     ),
-    "pandas_options": _Setting(_read_pandas, _set_pandas, _changed_options),
-    "chart_parameters": _Setting(_read_charts, _set_charts, _changed_items),
-    "warning_filters": _Setting(lambda: list(warnings.filters), _set_filters, _filter_changes),
+    "pandas_options": _Setting(_read_pandas, _set_pandas, _changed_options, re.compile("option")),
+    "chart_parameters": _Setting(
+        _read_charts, _set_charts, _changed_items, re.compile(r"\brc|style|theme|seaborn|\bsns\b")
+    ),
+    "warning_filters": _Setting(lambda: list(warnings.filters), _set_filters, _filter_changes, re.compile("warn")),
 }
 """In the order in which they are set. Checkpoints have their names."""

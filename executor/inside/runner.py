@@ -176,7 +176,7 @@ class Runner:
         self._changed = names.changed
         self._before = identities(names.assigned, namespace)
         self._mentioned = reached_names(names.used, namespace)
-        self._keeper.expect(self._mentioned)
+        self._keeper.expect(self._mentioned, code)
         watched = Watched(names, namespace)
         exec(compiled.body, namespace)  # noqa: S102  running cells is what this process is for
         value = eval(compiled.last, namespace) if compiled.last is not None else None  # noqa: S307

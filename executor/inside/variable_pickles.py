@@ -95,8 +95,9 @@ class Keeper:
         with contextlib.suppress(ImportError):  # the first variables that cannot be kept for it say so
             self._pickler = pickler_class()
 
-    def expect(self, mentioned: set[str]) -> None:
+    def expect(self, mentioned: set[str], source: str = "") -> None:
         """A cell is about to run that uses these names. To be said before each: a name may be gone afterwards."""
+        self._settings.expect(source)
         certain, self._certain, self._reach = self._certain, False, None
         if certain and self._are_many():
             with contextlib.suppress(CannotTell, TooSlow), _within(_ONE_S):

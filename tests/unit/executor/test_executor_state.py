@@ -314,6 +314,14 @@ def test_what_a_cell_sets_in_its_process_comes_back(run, what: str) -> None:
     assert (shown(after), after.error, after.notices) == (seen, None, ())
 
 
+def test_what_a_cell_sets_in_its_process_comes_back_after_the_second_rest_too(run) -> None:
+    run("import pandas as pd\npd.set_option('display.max_rows', 7)\nimport warnings\nwarnings.resetwarnings()")
+    run("import os\nos._exit(1)")
+    run("n = 1")
+    run("import os\nos._exit(1)")
+    assert shown(run("pd.get_option('display.max_rows'), warnings.filters")) == "(7, [])"
+
+
 def test_a_setting_that_cannot_be_kept_is_named_and_the_others_are_kept(run) -> None:
     run("import os, pandas as pd\nos.environ['MODE'] = 'fast'\npd.options.display.float_format = (n for n in ()).send")
     result = run("import os\nos._exit(1)")
@@ -671,7 +679,7 @@ def test_what_is_pickled_as_something_fresh_is_kept_beside_what_cannot_be(run, m
 
 def test_what_needs_an_import_of_the_notebook_to_be_pickled_comes_back_beside_what_cannot_be(run) -> None:
     run("import json\nclass Good:\n    def __reduce__(self): return (eval, ('7', json.loads('{}')))\ngood = Good()")
-    run(NOT_MADE_AGAIN["an exception with arguments of its own"])
+    run(NOT_MADE_AGAIN["an exception that is made in its own way"])
     run("import os\nos._exit(1)")
     after = run("good, 'odd' in globals()")
     assert (shown(after), [notice.code for notice in after.notices]) == ("(7, False)", ["some_not_restored"])
