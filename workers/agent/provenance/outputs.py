@@ -30,7 +30,7 @@ _WAN = re.compile(r"万元")
 _NAME = re.compile(r"^(?:Freq: [\w-]+, )?Name: (?P<name>.+?), (?:Length: \d+, )?dtype: ", re.MULTILINE)
 _EARLIER_CELLS = 40
 _PERCENTILE = re.compile(r"[pq](\d\d)")
-_SIZES = re.compile(r"\[?(\d[\d,]*) rows x (\d+) columns\]?|\((\d+), (\d+)\)")
+_SIZES = re.compile(r"\[?(\d[\d,]{0,20}) rows x (\d{1,15}) columns\]?|\((\d{1,15}), (\d{1,15})\)")
 
 
 MOST_KEPT = 40_000

@@ -651,10 +651,22 @@ def test_words_such_as_about_let_a_round_figure_stand_for_one_near_it(words: str
 
 
 @pytest.mark.parametrize(
-    "line", ["1" + " " * 30_000 + "x", "a (1" + " " * 30_000 + "x", "a: [1" + " ] " * 10_000 + "x"]
+    "line",
+    [
+        "1" + " " * 30_000 + "x",
+        "a (1" + " " * 30_000 + "x",
+        "a: [1" + " ] " * 10_000 + "x",
+        "1" * 60_000,
+        "1," * 30_000,
+    ],
 )
-def test_a_printed_line_of_blanks_is_read_in_one_go(line: str) -> None:
+def test_a_printed_line_of_one_thing_is_read_in_one_go(line: str) -> None:
     """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    assert states("It is 5 km.", f"{line}\n5 km\n") == {"5 km": "sourced"}
+
+
+@pytest.mark.parametrize("line", [f"({'1' * 5_000}, 3)", f"[{'1' * 5_000} rows x 2 columns]"])
+def test_a_number_that_is_too_long_to_be_a_size_counts_nothing(line: str) -> None:
     assert states("It is 5 km.", f"{line}\n5 km\n") == {"5 km": "sourced"}
 
 
