@@ -39,12 +39,12 @@ class ProcessSettings:
     """Those of this process, beside what they were when it began."""
 
     def __init__(self) -> None:
-        self._before = _read(name for name, setting in _SETTINGS.items() if setting.words is None)
+        self._before = _copied(_read(name for name, setting in _SETTINGS.items() if setting.words is None))
 
     def expect(self, source: str) -> None:
         """A cell is about to run that may set more of them."""
         later = (name for name in _SETTINGS.keys() - self._before.keys() - _fresh.keys() if _may_set(source, name))
-        self._before |= _read(later)
+        self._before |= _copied(_read(later))
 
     def changed(self) -> ChangedSettings | None:
         """What differs by now; None when nothing does."""
@@ -75,7 +75,7 @@ def set_again(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         with contextlib.suppress(Exception):  # another host may not have it
             if _SETTINGS[name].words is not None:
-                _fresh.update(_read({name} - _fresh.keys()))
+                _fresh.update(_copied(_read({name} - _fresh.keys())))
             _SETTINGS[name].write(value)
 
 
@@ -88,12 +88,12 @@ def _read(names: Iterable[str]) -> dict[str, Any]:
     found = {}
     for name in names:
         with contextlib.suppress(Exception):  # a cell may have removed its folder, or emptied the environment
-            found[name] = _copied(_SETTINGS[name].read())
+            found[name] = _SETTINGS[name].read()
     return found
 
 
 def _copied(value: Any) -> Any:
-    """A setting as it is now: cells change some of the dictionaries and lists in place."""
+    """Settings as they are now: cells change some of the dictionaries and lists in place."""
     if type(value) is dict:
         return {name: _copied(each) for name, each in value.items()}
     return list(value) if type(value) is list else value
