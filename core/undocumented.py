@@ -176,7 +176,7 @@ UNDOCUMENTED = (
         "pandas._config.config:DictWrapper",
         "d",
         ("executor/inside/process_settings.py",),
-        "all options at once, after each cell; to ask for each by its name takes far longer",
+        "all options at once, after each cell once one has named them; to ask for each by its name takes far longer",
     ),
     # Variables of a notebook are kept together, and those that can be made again come back without the others.
     Undocumented(

@@ -3,8 +3,6 @@
 The client of an endpoint is half a second of imports. Only an installation that asks one reads it.
 """
 
-# ruff: noqa: PLC0415
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -87,7 +85,7 @@ def _client(
     key: SecretStr | None,
     base_url: str | None,
 ) -> OpenAIModel:
-    from workers.models.openai_model import OpenAIModel
+    from workers.models.openai_model import OpenAIModel  # noqa: PLC0415 - see the top of the module
 
     return OpenAIModel(
         api_key=key.get_secret_value() if key else "",

@@ -57,7 +57,8 @@ def sweep_file(settings: Settings) -> Path:
 def write_registry(settings: Settings, pids: Mapping[str, int]) -> None:
     """Write the processes by name; one that has ended is left out. The file is replaced whole: nobody reads half of it.
 
-    A disk that has no room for one more file has some in the registry itself. Raises OSError when it has not.
+    A disk that has no room for one more file has some in the registry itself: there it is one write. Raises OSError
+    when it has not.
     """
     path = registry_file(settings)
     fresh = path.with_suffix(".new")
