@@ -24,20 +24,11 @@ from tryout.show import printable
 from workers.builder.build import Builder, CannotBuild
 from workers.builder.build_state import Order
 from workers.builder.components import cases_of, covers_nothing, plan
-from workers.builder.handover import (
-    HandedOver,
-    differences,
-    go_back,
-    hand_over,
-    how_to_run,
-    lacks_packages,
-    skipped_checks,
-    summary,
-    to_json,
-)
+from workers.builder.handover import HandedOver, differences, go_back, hand_over, to_json
 from workers.builder.iterations import HISTORY, History, Iteration
 from workers.builder.iterations import read as read_file
 from workers.builder.packages import Lock, Packages, PackageStore, gather
+from workers.builder.program_pages import how_to_run
 from workers.builder.progress import Progress
 from workers.builder.requirement import Requirement, RequirementWrong, read, warnings, with_tests
 from workers.builder.sandbox_walls import SandboxWalls
@@ -146,7 +137,7 @@ def run(settings: Settings, path: Path, options: Options) -> int:
         _report(told, handed, requirement, folder, settings)
     for name in broken:
         told.print(Text(f"✗ with the changes by hand the test “{printable(name)}” fails"))
-    is_whole = iteration.state == "passed" and not lacks_packages(iteration)
+    is_whole = iteration.state == "passed" and not iteration.lacks_packages
     return 0 if is_whole and not handed.conflicts and not broken else 1
 
 
@@ -260,13 +251,13 @@ def _report(told: Console, handed: HandedOver, requirement: Requirement, folder:
     iteration = handed.iteration
     told.print()
     for built in iteration.components:
-        told.print(Text(f"{built.name}: {summary(built)}"))
+        told.print(Text(f"{built.name}: {built.summary}"))
         rows = [f"{row.id} {row.state}" for row in built.coverage]
         told.print(Text(f"  requirements: {', '.join(rows)}" if rows else "  no requirements were judged"))
-        for finding in (one for verdict in (built.best.verdicts if built.best else ()) for one in verdict.findings):
+        for finding in (one for verdict in built.verdicts for one in verdict.findings):
             if finding.severity != "low":
                 told.print(Text(f"  {finding.severity}: {finding.where}: {printable(finding.message)}"))
-    for name, verdict in skipped_checks(iteration):
+    for name, verdict in iteration.skipped_checks:
         told.print(Text(f"– not checked: {name}, {verdict.critic}: {printable(verdict.note)}", style="dim"))
     for path in handed.edited:
         told.print(Text(f"! {path} was changed by hand: the change is kept and was put in again"))

@@ -153,7 +153,7 @@ def _build(state: State) -> None:
 
 def _outcome(state: State) -> str:
     built = state.iteration.components
-    verdicts = [verdict for one in built if one.best for verdict in one.best.verdicts if verdict.state == "failed"]
+    verdicts = [verdict for one in built for verdict in one.verdicts if verdict.state == "failed"]
     if any(verdict.critic in ("security", "review") for verdict in verdicts):
         return "held back"
     return "failed" if verdicts else "passed"

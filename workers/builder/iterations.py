@@ -19,7 +19,10 @@ from workers.builder.requirement import Case, checked_path
 from workers.builder.verdicts import CoverageRow, Verdict
 
 HISTORY = "history"
+HANDED_OVER = ("passed", "failed")
+"""States of an iteration whose program people get."""
 _FILE_BYTES = 1 << 20
+_MARKS = {"passed": "✓", "failed": "✗", "skipped": "–"}
 
 
 class Version(Value):
@@ -54,9 +57,23 @@ class BuiltComponent(Value):
         return next((one for one in reversed(self.versions) if one.kept), None)
 
     @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the critics said of the version that was kept."""
+        return self.best.verdicts if self.best else ()
+
+    @property
     def passed(self) -> bool:
         """Whether no critic asks for a repair of it."""
         return self.best is not None and all(verdict.state != "failed" for verdict in self.best.verdicts)
+
+    @property
+    def summary(self) -> str:
+        """One line on its checks: ✓ format, ✗ tests 3/4, – types."""
+        parts = []
+        for verdict in self.verdicts:
+            counted = f" {verdict.good}/{verdict.total}" if verdict.total else ""
+            parts.append(f"{_MARKS[verdict.state]} {verdict.critic}{counted}")
+        return " · ".join(parts)
 
 
 class Mutation(Value):
@@ -122,6 +139,26 @@ class Iteration(Value):
     def files(self) -> dict[str, str]:
         """All files that it built."""
         return {path: text for one in self.components for path, text in one.files.items()}
+
+    @property
+    def skipped_checks(self) -> tuple[tuple[str, Verdict], ...]:
+        """(component, verdict) of every check that was skipped."""
+        every = ((built.name, verdict) for built in self.components for verdict in built.verdicts)
+        return tuple((name, verdict) for name, verdict in every if verdict.state == "skipped")
+
+    @property
+    def lacks_packages(self) -> bool:
+        """Whether the program was not run, or not wholly, because packages are missing."""
+        return bool(self.missing) and any(verdict.critic in ("run", "tests") for _, verdict in self.skipped_checks)
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """The components that the security rules have not judged: their code cannot be read, or the rules are off."""
+        return tuple(
+            built.name
+            for built in self.components
+            if not any(verdict.critic == "security" and verdict.state != "skipped" for verdict in built.verdicts)
+        )
 
 
 class History:

@@ -114,7 +114,7 @@ def _judged(
     if target is not component:
         for one, built in _below(state, component, target):
             below = state.jury.judge(state.subject(one, fresh, cut_off=cut_off), models=False)
-            if worse := _worse(built.best.verdicts if built.best else (), below):
+            if worse := _worse(built.verdicts, below):
                 return Judged(fresh, below, breaks=f"{one.name}: {worse}")
     verdicts = state.jury.judge(state.subject(component, fresh, cut_off=cut_off))
     return Judged(fresh, verdicts)

@@ -65,5 +65,5 @@ def checked_of(state: State, component: Component) -> str:
 
 def _with_earlier(verdicts: tuple[Verdict, ...], old: BuiltComponent) -> tuple[Verdict, ...]:
     """The tools' new verdicts, with what a model said earlier of the same code. That still counts."""
-    said = [one for one in (old.best.verdicts if old.best else ()) if one.critic in ("coverage", "review")]
+    said = [one for one in old.verdicts if one.critic in ("coverage", "review")]
     return (*verdicts, *said)

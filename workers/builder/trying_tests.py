@@ -50,9 +50,7 @@ def _mutation(state: State, most: int) -> Mutation:
     for component in state.plan.components:
         cases = cases_of(component, state.plan, state.cases)
         built = state.iteration.component(component.name)
-        tests = (
-            next((one for one in built.best.verdicts if one.critic == "tests"), None) if built and built.best else None
-        )
+        tests = next((one for one in (built.verdicts if built else ()) if one.critic == "tests"), None)
         if not cases or tests is None or tests.state != "passed":
             continue
         for mutant in mutants(component, state.files, most):

@@ -34,18 +34,10 @@ from workers.builder.build import Builder, CannotBuild
 from workers.builder.build_state import Order
 from workers.builder.components import plan
 from workers.builder.drafting import within
-from workers.builder.handover import (
-    HANDED_OVER,
-    HandedOver,
-    hand_over,
-    how_to_run,
-    lacks_packages,
-    not_looked_at,
-    skipped_checks,
-    summary,
-)
-from workers.builder.iterations import History, Iteration
+from workers.builder.handover import HandedOver, hand_over
+from workers.builder.iterations import HANDED_OVER, History, Iteration
 from workers.builder.packages import Lock, Packages, PackageStore, gather
+from workers.builder.program_pages import how_to_run
 from workers.builder.progress import Progress
 from workers.builder.requirement import Requirement, RunTable
 from workers.builder.sandbox_walls import SandboxWalls
@@ -225,7 +217,7 @@ class _Card:
     def end(self, iteration: Iteration) -> None:
         """Show the outcome: components × critics, without the button."""
         for built in iteration.components:
-            self._rows[built.name] = summary(built)
+            self._rows[built.name] = built.summary
         done = iteration.state in ("passed", "failed")
         self._draw(self._message("build_card_done" if done else "build_card_ended", runs=False))
 
@@ -271,10 +263,10 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
         security=_security(thread, iteration),
         failed="; ".join(_failed(iteration)),
         skipped=", ".join(
-            dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in skipped_checks(iteration))
+            dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in iteration.skipped_checks)
         ),
     )
-    if lacks_packages(iteration):
+    if iteration.lacks_packages:
         missing = ", ".join(iteration.missing)
         comment += "\n" + say("packages_missing", language, packages=missing, why=one_line(iteration.missing_why, 300))
     upload = Upload(name=f"{title}.zip", data=_zip(History(folder), title), title=f"{title}.zip")
@@ -297,8 +289,8 @@ def _zip(history: History, title: str) -> bytes:
 
 
 def _tests(thread: _Thread, requirement: Requirement, iteration: Iteration) -> str:
-    found = [verdict for built in iteration.components if built.best for verdict in built.best.verdicts
-             if verdict.critic == "tests" and verdict.total]  # fmt: skip
+    every = (verdict for built in iteration.components for verdict in built.verdicts)
+    found = [verdict for verdict in every if verdict.critic == "tests" and verdict.total]
     if not found:
         there_are = requirement.tests.case or iteration.cases
         return say("build_tests_not_run" if there_are else "build_no_tests", thread.language)
@@ -307,7 +299,7 @@ def _tests(thread: _Thread, requirement: Requirement, iteration: Iteration) -> s
 
 
 def _security(thread: _Thread, iteration: Iteration) -> str:
-    if unseen := not_looked_at(iteration):
+    if unseen := iteration.not_looked_at:
         return say("build_not_looked_at", thread.language, components=", ".join(unseen))
     count = len(list(_security_findings(iteration)))
     return say("build_findings", thread.language, count=count) if count else say("build_secure", thread.language)
@@ -315,7 +307,7 @@ def _security(thread: _Thread, iteration: Iteration) -> str:
 
 def _security_findings(iteration: Iteration) -> Iterator[str]:
     for built in iteration.components:
-        for verdict in built.best.verdicts if built.best else ():
+        for verdict in built.verdicts:
             if verdict.critic in ("security", "review"):
                 yield from (f"{one.where}: {one.message}" for one in verdict.findings)
 
@@ -326,7 +318,7 @@ def _findings(iteration: Iteration) -> str:
 
 def _failed(iteration: Iteration) -> Iterator[str]:
     for built in iteration.components:
-        for verdict in built.best.verdicts if built.best else ():
+        for verdict in built.verdicts:
             if verdict.state == "failed":
                 said = verdict.findings[0].message if verdict.findings else verdict.note
                 yield one_line(f"{built.name}, {verdict.critic}: {said}", 200)

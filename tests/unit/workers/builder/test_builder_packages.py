@@ -16,7 +16,6 @@ from wheel_kit import sdist, wheel
 from core.team_settings import PackageSettings
 from executor.sandbox import landlock
 from workers.builder import packages as packages_module
-from workers.builder.handover import lacks_packages
 from workers.builder.packages import Lock, NoPackages, Packages, PackageStore, gather, needed, specifiers
 from workers.builder.requirement import RequirementWrong, read
 from workers.builder.wheels import WheelRefused, locked, unpack
@@ -369,6 +368,6 @@ def test_a_test_with_stand_ins_runs_without_the_package(shelf: Path, tmp_path: P
     found = gather(store(tmp_path), read(text), None, lambda _: pytest.fail("asked"))
     assert found.missing == ("shout>=1",)
     handed = build(tmp_path / "p", text, model([reply("", PROGRAM)]), walls=LocalWalls(), packages=found)
-    assert not lacks_packages(handed.iteration)
+    assert not handed.iteration.lacks_packages
     assert states(handed)["tests"][0] == "passed"
     assert states(handed)["run"] == ("passed", "the tests run it")
