@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from executor.client import HostUnavailable, SessionClient
 from executor.environment import clean_environment
@@ -24,84 +24,60 @@ _PING_S = 2.0
 _STOP_S = 10.0
 
 
+class HostOptions(TypedDict, total=False):
+    """How a session host is started. None of it is needed."""
+
+    die_with_parent: bool
+    """It also ends when this process, and every fork of it, has gone."""
+    without: Sequence[str]
+    """Layers of the sandbox to leave out; the level then says so. With "libraries" in it, the host starts in a third
+    of the time, and each session imports the data libraries by itself."""
+    maximum: Limits | None
+    """What a thread's own limits may not exceed; None means the host's limits."""
+    bash: bool
+    """Threads get a shell."""
+    key: bytes
+    """Signs checkpoints in place of a key of the host's own. It goes through a descriptor: neither arguments nor
+    environment ever hold it."""
+    renew_after: int | None
+    """After so many forks a new zygote takes over; None means the usual number."""
+    syscalls: Syscalls | None
+    """Which list of system calls sessions are held to."""
+    shown: Sequence[Path]
+    """Folders that every session may read, under their own path, and not change."""
+    toolchains: Sequence[Path]
+    """Such folders whose programs a shell may run too."""
+
+
 def start_host(
-    socket: Path,
-    home: Path,
-    limits: Limits | None = None,
-    *,
-    die_with_parent: bool = False,
-    without: Sequence[str] = (),
-    maximum: Limits | None = None,
-    bash: bool = False,
-    key: bytes = b"",
-    renew_after: int | None = None,
-    syscalls: Syscalls | None = None,
-    shown: Sequence[Path] = (),
-    toolchains: Sequence[Path] = (),
+    socket: Path, home: Path, limits: Limits | None = None, **options: Unpack[HostOptions]
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
-    The options are those of `spawn_host`. Raises RuntimeError when the host ends before it answers; its own words are
-    on this process's stderr.
+    Raises RuntimeError when the host ends before it answers; its own words are on this process's stderr. Raises
+    FileNotFoundError for a folder of the options that is not there.
     """
-    process = spawn_host(
-        socket,
-        home,
-        limits,
-        die_with_parent=die_with_parent,
-        without=without,
-        maximum=maximum,
-        bash=bash,
-        key=key,
-        renew_after=renew_after,
-        syscalls=syscalls,
-        shown=shown,
-        toolchains=toolchains,
-    )
+    process = spawn_host(socket, home, limits, **options)
     wait_for_host(process, socket)
     return process
 
 
 def spawn_host(
-    socket: Path,
-    home: Path,
-    limits: Limits | None = None,
-    *,
-    die_with_parent: bool = False,
-    without: Sequence[str] = (),
-    maximum: Limits | None = None,
-    bash: bool = False,
-    key: bytes = b"",
-    renew_after: int | None = None,
-    syscalls: Syscalls | None = None,
-    shown: Sequence[Path] = (),
-    toolchains: Sequence[Path] = (),
+    socket: Path, home: Path, limits: Limits | None = None, **options: Unpack[HostOptions]
 ) -> subprocess.Popen[bytes]:
     """Start a session host and do not wait for it.
 
-    With `die_with_parent` the host also ends when this process, and every fork of it, has gone. `without` names layers
-    of the sandbox to leave out; the level then says so. With "libraries" in it, the host starts in a third of the time
-    and each session imports the data libraries by itself. `maximum` is what a thread's own limits may not exceed; None
-    means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
-    through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
-    over; None means the usual number. `syscalls` says which list of system calls sessions are held to. `shown` are
-    folders that every session of this host may read, under their own path, and not change. `toolchains` are such
-    folders whose programs a shell may run too. Raises FileNotFoundError for a folder that is not there.
+    Raises FileNotFoundError for a folder of the options that is not there.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
-    command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
-    command += ["--maximum", json.dumps(asdict(maximum))] if maximum is not None else []
-    command += ["--bash"] if bash else []
-    command += ["--renew-after", str(renew_after)] if renew_after is not None else []
-    command += ["--syscalls", syscalls or SYSCALLS]
-    command += [word for folder in shown for word in ("--show", str(folder.resolve(strict=True)))]
-    command += [word for folder in toolchains for word in ("--toolchain", str(folder.resolve(strict=True)))]
+    command += ["--limits", json.dumps(asdict(limits or Limits())), *_arguments(options)]
+    key, dies = options.get("key"), options.get("die_with_parent", False)
     passed = [_pipe_with(key)] if key else []
     command += ["--key-fd", str(passed[0])] if passed else []
     process = subprocess.Popen(
-        command + (["--die-with-parent"] if die_with_parent else []),
+        command,
         env=clean_environment(Path(home).absolute() / "zygote"),
-        stdin=subprocess.PIPE if die_with_parent else subprocess.DEVNULL,
+        stdin=subprocess.PIPE if dies else subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
         pass_fds=passed,
@@ -109,6 +85,24 @@ def spawn_host(
     for descriptor in passed:
         os.close(descriptor)
     return process
+
+
+def _arguments(options: HostOptions) -> list[str]:
+    """The options as arguments of the host, but for the key."""
+    found = ["--without", ",".join(options.get("without", ())), "--syscalls", options.get("syscalls") or SYSCALLS]
+    if (maximum := options.get("maximum")) is not None:
+        found += ["--maximum", json.dumps(asdict(maximum))]
+    if options.get("bash"):
+        found.append("--bash")
+    if (renew_after := options.get("renew_after")) is not None:
+        found += ["--renew-after", str(renew_after)]
+    for folder in options.get("shown", ()):
+        found += ["--show", str(folder.resolve(strict=True))]
+    for folder in options.get("toolchains", ()):
+        found += ["--toolchain", str(folder.resolve(strict=True))]
+    if options.get("die_with_parent"):
+        found.append("--die-with-parent")
+    return found
 
 
 def wait_for_host(process: subprocess.Popen[bytes], socket: Path) -> None:
@@ -147,17 +141,16 @@ def stop_host(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def running_host(
-    home: Path | None = None, limits: Limits | None = None, *, without: Sequence[str] = (), **options: Any
+    home: Path | None = None, limits: Limits | None = None, **options: Unpack[HostOptions]
 ) -> Iterator[SessionClient]:
     """A session host of one's own while the block lasts; in a temporary folder that is removed when `home` is None.
 
-    `options` are those of `start_host`.
+    It ends with this process, whatever the options say.
     """
+    options["die_with_parent"] = True
     with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
         socket = Path(folder) / "host.sock"
-        process = start_host(
-            socket, home or Path(folder) / "home", limits, die_with_parent=True, without=without, **options
-        )
+        process = start_host(socket, home or Path(folder) / "home", limits, **options)
         try:
             yield SessionClient(socket)
         finally:
