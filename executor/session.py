@@ -28,13 +28,13 @@ from executor.received_state import Receiver
 from executor.refused_calls import RefusedCalls
 from executor.sandbox.cgroup import Group, killed_for_memory
 from executor.session_pipes import Ends, Pipes
+from executor.state_pipe import StatePipe
 from executor.values import Notice
 from executor.wire import clean
 
 _CHUNK = 1 << 16
 _LAST_WORD_S = 5.0
 _WORDS = 1_000  # bytes of a failed set-up's complaint that are passed on
-_STATE_CHUNK = 1 << 20
 _DRAIN = 1 << 20  # most that is read of a stream after its cell has ended; a pipe holds less
 _MISREAD = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Errors of ours in reading a frame. They end the session that sent it, not the host."""
@@ -101,9 +101,6 @@ class Session:
         self._listener = listener
         self._pidfd: int | None = None
         self._reader = FrameReader(SESSION_LIMIT, hostile=True)
-        self._receiver: Receiver | None = None
-        self._state_pipe = 0
-        """Bytes that the pipe of the variables was asked to hold last."""
         self._last_word: Timer | None = None
         self._set_up = False
         self._words = b""
@@ -113,6 +110,7 @@ class Session:
         self._is_asked_where = False
         self._pipes = pipes = Pipes(loop, group)
         self._writer = Writer(loop, pipes.stdin)
+        self._state = StatePipe(loop, pipes, saved=self._saved, broken=self.kill)
         loop.watch_read(pipes.results, self._on_results)
         loop.watch_read(pipes.stdout, lambda: self._on_output(pipes.stdout, "stdout", _CHUNK))
         loop.watch_read(pipes.stderr, lambda: self._on_output(pipes.stderr, "stderr", _CHUNK))
@@ -166,49 +164,7 @@ class Session:
 
         Raises ProtocolError while those announced before have not all come.
         """
-        if self._receiver is not None:
-            receiver.abandon()
-            raise ProtocolError("it announced variables before those announced last had come")
-        if not receiver.left:
-            self._listener.session_saved(self, receiver)
-            return
-        self._receiver = receiver
-        self._resize_state_pipe(_STATE_CHUNK if receiver.left > _CHUNK else _CHUNK)
-        if self._read_state(receiver):  # small ones are there already
-            self._loop.watch_read(self._pipes.state, self._on_state)
-
-    def _on_state(self) -> None:
-        if self._receiver is not None and not self._read_state(self._receiver):
-            self._loop.forget(self._pipes.state)
-
-    def _read_state(self, receiver: Receiver) -> bool:
-        """Read what has come of the variables; False when no more is to come."""
-        data = self._pipes.read(self._pipes.state, min(receiver.left, _STATE_CHUNK))
-        if data is None:
-            return True
-        if not data:
-            return False
-        try:
-            receiver.feed(data)
-        except OSError as error:
-            self.kill(notice("disk_refused", error=str(error.strerror)))
-            return False
-        if receiver.left:
-            return True
-        self._receiver = None
-        try:
-            self._listener.session_saved(self, receiver)
-        except ProtocolError as error:
-            receiver.abandon()
-            self.kill(notice("protocol", error=str(error)))
-        return False
-
-    def _resize_state_pipe(self, size: int) -> None:
-        if size == self._state_pipe:
-            return
-        self._state_pipe = size
-        with contextlib.suppress(OSError):  # beyond the user's share of pipe memory a small one does, only slower
-            fcntl.fcntl(self._pipes.state, fcntl.F_SETPIPE_SZ, size)
+        self._state.receive(receiver)
 
     def send(self, message: Message) -> None:
         """Queue a frame for the subprocess's stdin."""
@@ -300,6 +256,9 @@ class Session:
         self.layers = {str(name): str(value) for name, value in messages[0]["layers"].items()}
         self._listener.session_ready(self)
 
+    def _saved(self, receiver: Receiver) -> None:
+        self._listener.session_saved(self, receiver)
+
     def _on_results(self) -> None:
         data = self._pipes.read(self._pipes.results, _CHUNK)
         if data is None:
@@ -356,8 +315,7 @@ class Session:
             self._last_word.cancel()
         self.drain()
         self.where()
-        if self._receiver is not None:
-            self._receiver.abandon()
+        self._state.abandon()
         self.gone, self.ready = True, False
         self._pipes.close_all()
         if self._pidfd is not None:
