@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -27,6 +28,8 @@ FRESH_S = 15.0
 MOST_TEAMS = 500
 REFRESH_MINUTES = 120
 """A token that ends sooner is exchanged; Slack's tokens of this kind count for twelve hours."""
+LONGEST = timedelta(hours=13)
+"""One that seems to count for longer got its end from a clock that was wrong, so it is exchanged too."""
 EXCHANGE_S = 60.0
 """How long one process alone may exchange a token."""
 
@@ -81,22 +84,25 @@ class Tokens:
             self._known.pop(team, None)
 
     def fresh(self, installed: Installed) -> str:
-        """The token of an installation, exchanged for a new one if it ends soon. Raises Undecipherable.
+        """The token of an installation, exchanged for a new one if it ends soon or its end cannot be right.
 
         One process at a time exchanges it, because a refresh token counts once. The others use the old one, which is
-        good for a while.
+        good for a while. Raises Undecipherable.
         """
         tokens = self._cipher.decrypt(installed.enterprise, installed.team, installed.secret)
-        soon = datetime.now(UTC) + timedelta(minutes=REFRESH_MINUTES)
-        if installed.expires_at is None or not tokens.refresh or installed.expires_at > soon:
+        now = datetime.now(UTC)
+        if installed.expires_at is None or not tokens.refresh:
             return tokens.token
-        until = datetime.now(UTC) + timedelta(seconds=EXCHANGE_S)
+        if now + timedelta(minutes=REFRESH_MINUTES) < installed.expires_at < now + LONGEST:
+            return tokens.token
+        until = now + timedelta(seconds=EXCHANGE_S)
         if not self._store.claim_refresh(installed.enterprise, installed.team, until):
             return tokens.token
         name = installed.team or installed.enterprise
         try:
             given = self._rotator.perform_bot_token_rotation(
-                bot=bot_of(installed, tokens), minutes_before_expiration=REFRESH_MINUTES
+                bot=bot_of(installed, tokens),
+                minutes_before_expiration=math.ceil((installed.expires_at - now) / timedelta(minutes=1)) + 1,
             )
         except (SlackTokenRotationError, *LOST) as error:
             log.warning("token_not_exchanged", team=name, error=type(error.__cause__ or error).__name__)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, insert, or_, select, update
 
 from core.store import tables as t
 from core.store.part import Part, now, storable, writes
+
+_CLOCKS_DIFFER = timedelta(minutes=5)
+"""The clocks of our machines differ by less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +110,13 @@ class Installations(Part):
 
     @writes
     def claim_refresh(self, enterprise: str, team: str, until: datetime) -> bool:
-        """Whether the caller may exchange the token now; nobody else may until then. A refresh token counts once."""
+        """Whether the caller may exchange the token now; nobody else may until then. A refresh token counts once.
+
+        A claim that lasts much longer than this one was made before the clock was set back, and does not count.
+        """
         c = t.installations.c
-        free = or_(c.refreshing_until.is_(None), c.refreshing_until < now())
+        of_another_clock = c.refreshing_until > until + _CLOCKS_DIFFER
+        free = or_(c.refreshing_until.is_(None), c.refreshing_until < now(), of_another_clock)
         query = update(t.installations).where(_is(enterprise, team), free).values(refreshing_until=until)
         with self._writing() as db:
             return db.execute(query).rowcount == 1

@@ -115,6 +115,13 @@ def test_a_claim_ends_by_itself_and_with_the_new_token(store: Store) -> None:
     assert store.claim_refresh("", "T1", SOON)
 
 
+def test_a_claim_of_a_clock_that_was_set_back_does_not_count(store: Store) -> None:
+    store.save_installation(of("T1"))
+    assert store.claim_refresh("", "T1", SOON + timedelta(days=1))
+    assert store.claim_refresh("", "T1", SOON)
+    assert not store.claim_refresh("", "T1", SOON)
+
+
 def test_a_secret_is_replaced_only_where_it_was_read(store: Store) -> None:
     store.save_installation(of("T1", secret="newer"))
     assert not store.replace_secret(of("T1"), "from an older one", None)

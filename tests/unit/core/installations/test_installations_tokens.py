@@ -148,6 +148,13 @@ def test_a_token_that_counts_for_long_is_left_alone(place: Place) -> None:
     assert place.slack.asked == []
 
 
+def test_a_token_that_seems_to_count_for_days_is_exchanged_since_its_end_came_from_a_wrong_clock(place: Place) -> None:
+    place.install("T1", bot_refresh_token="xoxe-1", bot_token_expires_in=43_200 + 24 * 3_600)
+    assert place.tokens.token_of("T1") == "xoxb-new"
+    assert place.tokens.token_of("T1") == "xoxb-new"
+    assert place.slack.asked == ["xoxe-1"]
+
+
 def test_an_exchange_that_slack_refuses_leaves_the_old_token(place: Place) -> None:
     place.install("T1", bot_refresh_token="xoxe-used", bot_token_expires_in=3_600)
     assert place.tokens.token_of("T1") == "xoxb-one"
