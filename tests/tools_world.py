@@ -12,7 +12,7 @@ from pathlib import Path
 from patience import PATIENCE_S
 
 from core.settings import Settings
-from workers.service.broker_process import memory_file
+from workers.service.held_secrets import memory_file
 from workers.service.tools_process import ToolsProcess
 from workers.tools.client import ToolsClient
 

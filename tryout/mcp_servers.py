@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from core.settings import Settings, environment_with
-from workers.service.broker_process import memory_file
+from workers.service.held_secrets import memory_file
 from workers.service.tools_process import ToolsProcess
 from workers.tools.client import ToolsClient
 from workers.tools.errors import ToolError

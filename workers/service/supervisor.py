@@ -40,8 +40,9 @@ from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
 from workers.service import clean_rooms, health, janitor, jobs, rq_worker, schedules, vectors
-from workers.service.broker_process import BrokerProcess, Held, hold_secrets
+from workers.service.broker_process import BrokerProcess
 from workers.service.forked_processes import ForkedProcesses, Target
+from workers.service.held_secrets import Held, hold_secrets
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
 from workers.service.process_registry import (
     SUPERVISOR,

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from core.settings import Settings
 from executor.watchdog import Watchdog
-from workers.service.broker_process import PING_S, BrokerProcess
+from workers.service.sidecar_process import PING_S, SidecarProcess
 from workers.tools.client import ToolsClient
 
 
-class ToolsProcess(BrokerProcess):
+class ToolsProcess(SidecarProcess):
     """One such process; none where `[mcp]` names no server."""
 
-    NAME = "tools"
+    module = "workers.tools"
 
     def __init__(
         self,
@@ -23,19 +23,17 @@ class ToolsProcess(BrokerProcess):
         socket: Path | None = None,
     ) -> None:
         """`secrets` is the file that `hold_secrets` gave; `socket` another place than the service's."""
-        super().__init__(settings, secrets, watchdog)
-        self.socket = socket or settings.tools_socket
+        super().__init__(settings, socket or settings.tools_socket, secrets, watchdog)
 
     @property
-    def _is_wanted(self) -> bool:
+    def is_wanted(self) -> bool:
+        """Whether `[mcp]` names a server."""
         return bool(self._settings.mcp)
 
-    def _ping(self) -> None:
+    def ping(self) -> None:
+        """Return when it answers. Raises ToolAway."""
         ToolsClient(self.socket, back_s=0.0).ping(PING_S)
 
-    def _tables(self) -> dict[str, object]:
+    def tables(self) -> dict[str, object]:
+        """The servers of tools."""
         return {"mcp": {name: each.model_dump(mode="json") for name, each in self._settings.mcp.items()}}
-
-    def _command(self) -> list[str]:
-        command = ["workers.tools", "--socket", str(self.socket)]
-        return command if self._urls is None else [*command, "--secrets", str(self._urls)]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import select
-import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from executor.frames import FrameReader, ProtocolError, encode
-from executor.socket_address import socket_address
+from executor.frames import ProtocolError, encode
+from workers.sidecar.asking import Late, NotThere, Stopped, connected, receive
+from workers.sidecar.messages import raise_failure
 from workers.tools import errors
 from workers.tools.errors import Cancelled, ToolAway, ToolError
-from workers.tools.requests import LIMIT, Answered, Failed, Request, ToolNote
+from workers.tools.requests import LIMIT, Answered, Request, ToolNote
 
 AWAY = "The process that calls tools does not answer. Try again in a moment."
 LOST = "The call was cut off, so nobody knows whether it was done. Look before you call again."
@@ -30,8 +25,6 @@ LIST_S = 20.0
 KNOWN_S, UNKNOWN_S = 600.0, 30.0
 """Seconds for which the tools of a server count as known, and for which an unavailable server is not asked again. The
 second doubles with each failure, up to the first: whoever asks waits for as long as a mute server is given."""
-_LOOK_S = 0.2
-_CHUNK = 1 << 16
 
 
 class ToolsClient:
@@ -72,54 +65,15 @@ class ToolsClient:
         return self._ask(request, stop)
 
     def _ask(self, request: Request, stop: threading.Event, late_s: float = LATE_S) -> Answered:
-        with self._connected(stop) as peer:
-            try:
+        try:
+            with connected(self._path, stop, self._back_s) as peer:
                 peer.sendall(encode(request.model_dump()))
-                reply = _received(peer, stop, time.monotonic() + request.seconds + late_s)
-                return _answered(reply)
-            except (OSError, ProtocolError, KeyError, ValidationError):
-                raise ToolAway(LOST) from None
-
-    @contextmanager
-    def _connected(self, stop: threading.Event) -> Iterator[socket.socket]:
-        deadline = time.monotonic() + self._back_s
-        with contextlib.ExitStack() as stack:
-            while True:
-                peer = stack.enter_context(socket.socket(socket.AF_UNIX))
-                peer.settimeout(max(self._back_s, 1.0))
-                try:
-                    with socket_address(self._path) as address:
-                        peer.connect(address)
-                    break
-                except OSError:
-                    if time.monotonic() > deadline or stop.wait(_LOOK_S):
-                        raise ToolAway(AWAY) from None
-            yield peer
-
-
-def _received(peer: socket.socket, stop: threading.Event, deadline: float) -> dict[str, Any]:
-    reader = FrameReader(LIMIT)
-    readable = select.poll()
-    readable.register(peer, select.POLLIN)
-    while True:
-        if stop.is_set():
-            raise Cancelled("The call was stopped. It may have been done all the same.")
-        if time.monotonic() > deadline:
-            raise ToolAway(LOST)
-        if not readable.poll(_LOOK_S * 1000):
-            continue
-        data = peer.recv(_CHUNK)
-        if not data:
-            raise ProtocolError("the tools process hung up")
-        for message in reader.feed(data):
-            return message
-
-
-def _answered(reply: dict[str, Any]) -> Answered:
-    if "failed" not in reply:
-        return Answered.model_validate(reply["answered"])
-    failed = Failed.model_validate(reply["failed"])
-    kind = getattr(errors, failed.kind, None)
-    if isinstance(kind, type) and issubclass(kind, ToolError):
-        raise kind(failed.message)
-    raise ToolAway(failed.message)
+                reply, _ = receive(peer, stop, time.monotonic() + request.seconds + late_s, LIMIT)
+            raise_failure(reply, errors, ToolError, ToolAway)
+            return Answered.model_validate(reply["answered"])
+        except NotThere:
+            raise ToolAway(AWAY) from None
+        except Stopped:
+            raise Cancelled("The call was stopped. It may have been done all the same.") from None
+        except (Late, OSError, ProtocolError, KeyError, ValidationError):
+            raise ToolAway(LOST) from None

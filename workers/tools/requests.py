@@ -79,12 +79,3 @@ class Answered(BaseModel):
     value: Any = None
     bytes: int = 0
     tools: tuple[ToolNote, ...] = ()
-
-
-class Failed(BaseModel):
-    """Why there is no answer: the name of a ToolError, and its sentence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: str
-    message: str

@@ -21,18 +21,17 @@ from pydantic import ValidationError
 from core.errors import SettingsError
 from core.settings import Settings, mcp_secrets
 from core.telemetry import get_logger
-from executor.frames import ProtocolError, encode, read_message
+from executor.frames import ProtocolError, encode
 from executor.linux import die_with_parent
 from executor.processes import end_children
-from executor.socket_address import socket_address, uid_of
+from workers.sidecar.messages import Failed
+from workers.sidecar.serving import NotOurUser, private_listener, read_request
 from workers.tools import session
 from workers.tools.errors import Refused, ToolAway, ToolError
-from workers.tools.requests import LIMIT, Answered, Failed, Request
+from workers.tools.requests import LIMIT, Answered, Request
 
 log = get_logger(__name__)
 
-REQUEST_S = 10.0
-"""A client sends its request within this time."""
 MOST_CALLS = 32
 """Requests at once; others wait."""
 END_S = 15
@@ -49,15 +48,7 @@ class Server:
         self._folder = folder
         self._path = path
         self._calls: set[int] = set()
-        self._listener = socket.socket(socket.AF_UNIX)
-        path.unlink(missing_ok=True)
-        mask = os.umask(0o177)
-        try:
-            with socket_address(path) as address:
-                self._listener.bind(address)
-        finally:
-            os.umask(mask)
-        self._listener.listen(128)
+        self._listener = private_listener(path)
         self._listener.settimeout(_LOOK_S)
 
     def serve(self) -> NoReturn:
@@ -108,17 +99,15 @@ class Server:
         """In the fork: read the request, do it, answer."""
         die_with_parent(signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        peer.settimeout(REQUEST_S)
         try:
-            if uid_of(peer) != os.getuid():
-                log.warning("tools_refused_a_user")
-                return
-            message = read_message(peer.recv, LIMIT)
+            message = read_request(peer, LIMIT)
             if message is None:
                 return
             request = Request.model_validate(message)
             signal.alarm(int(request.seconds) + END_S)  # a fork that hangs is ended by the kernel
             peer.sendall(encode(self._reply(peer, request)))
+        except NotOurUser:
+            log.warning("tools_refused_a_user")
         except (OSError, ProtocolError, ValidationError) as error:
             log.warning("tools_request_failed", why=type(error).__name__)
 

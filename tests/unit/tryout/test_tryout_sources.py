@@ -193,13 +193,13 @@ def test_a_query_that_is_interrupted_is_stopped_at_the_server(
         leave(job)
         left.set()
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         began.wait(PATIENCE_S)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Job, "leave", noted)
     monkeypatch.setattr(Job, "uses", noted_use)
-    monkeypatch.setattr("workers.sources.broker.client._received", interrupted)
+    monkeypatch.setattr("workers.sources.broker.client.receive", interrupted)
     endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c"
     assert run_query(settings, "shop", endless, Output()) == 130
     assert left.wait(PATIENCE_S)

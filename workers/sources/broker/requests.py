@@ -81,12 +81,3 @@ class State(BaseModel):
     latency_ms: float
     writes: tuple[str, ...] = ()
     mend: str = ""
-
-
-class Failed(BaseModel):
-    """Why there is no answer: the name of a SourceError, and its sentence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: str
-    message: str

@@ -13,16 +13,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from core.telemetry import get_logger
-from executor.frames import ProtocolError, encode, read_message
-from executor.socket_address import socket_address, uid_of
+from executor.frames import ProtocolError, encode
+from workers.sidecar.messages import Failed
+from workers.sidecar.serving import NotOurUser, private_listener, read_request
 from workers.sources.broker.broker import CANCEL_AGAIN_S, Broker, Job
-from workers.sources.broker.requests import LIMIT, Failed, Request
+from workers.sources.broker.requests import LIMIT, Request
 from workers.sources.errors import SourceError
 
 log = get_logger(__name__)
-
-REQUEST_S = 10.0
-"""A client sends its request within this time."""
 
 
 class Server:
@@ -31,15 +29,7 @@ class Server:
     def __init__(self, broker: Broker, path: Path) -> None:
         self._broker = broker
         self._path = path
-        self._listener = socket.socket(socket.AF_UNIX)
-        path.unlink(missing_ok=True)
-        mask = os.umask(0o177)
-        try:
-            with socket_address(path) as address:
-                self._listener.bind(address)
-        finally:
-            os.umask(mask)
-        self._listener.listen(128)
+        self._listener = private_listener(path)
 
     def serve(self) -> None:
         """Take connections until the socket is closed."""
@@ -63,13 +53,10 @@ class Server:
     def _serve(self, peer: socket.socket) -> None:
         with peer:
             try:
-                if uid_of(peer) != os.getuid():
-                    log.warning("broker_refused_a_user")
-                    return
-                peer.settimeout(REQUEST_S)
-                message = read_message(peer.recv, LIMIT)
-                if message is not None:
+                if (message := read_request(peer, LIMIT)) is not None:
                     self._answer(peer, message)
+            except NotOurUser:
+                log.warning("broker_refused_a_user")
             except (OSError, ProtocolError, ValidationError) as error:
                 log.warning("broker_request_failed", why=type(error).__name__)
 

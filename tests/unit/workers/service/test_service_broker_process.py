@@ -35,7 +35,8 @@ FIRST, SECOND = "planted-pla", "nted-4711"  # never side by side in a process, u
 SERVICE = """
 import json, os, sys
 from core.settings import load_settings
-from workers.service.broker_process import BrokerProcess, hold_secrets
+from workers.service.broker_process import BrokerProcess
+from workers.service.held_secrets import hold_secrets
 from workers.sources.broker.client import BrokerClient
 
 settings = load_settings()

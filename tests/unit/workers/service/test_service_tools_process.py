@@ -23,7 +23,7 @@ SECRET = "planted-t0ken-4711"
 SERVICE = """
 import json, os, threading
 from core.settings import load_settings
-from workers.service.broker_process import hold_secrets
+from workers.service.held_secrets import hold_secrets
 from workers.service.tools_process import ToolsProcess
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Request
