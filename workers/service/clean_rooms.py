@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 
-from core.blobs import Blobs
 from core.clean_room import CleanRoom, Unchecked
 from core.errors import BlobsUnreachable, OursToFix, SlackFailed
 from core.installations.tokens import NotInstalled
-from core.installations.workspaces import opened_workspaces
-from core.queue import connect_redis
 from core.rows import VoteRow
 from core.settings import Settings
 from core.slack.report_badge import badge_block, with_badge
@@ -30,11 +26,9 @@ from core.store import Store
 from core.store.clean_rooms import ClaimedCheck
 from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
-from executor.client import HostUnavailable, RequestError, SessionClient
-from workers.service.context import downloader
+from executor.client import HostUnavailable, RequestError
+from workers.service.rooms import Place, opened_rooms
 from workers.turn.clean_room import NotWanted, Room, RoomTaken, clear_room
-from workers.turn.files import ThreadFiles
-from workers.turn.limits import limits_of
 
 log = get_logger(__name__)
 
@@ -56,26 +50,17 @@ Turns = Callable[[], list[list[Step]]]
 
 def run(settings: Settings) -> None:
     """Check reports until the process ends."""
-    with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
-        workspaces = opened_workspaces(settings, store, redis)
-        slack = workspaces.only.slack
-        sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
-        blobs = Blobs(settings.files)
-        with downloader(settings, workspaces.only) as fetch:
-            files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
+    with opened_rooms(settings) as rooms:
 
-            def checker_of(team: str) -> Checker:
-                own, there = settings.for_workspace(team), workspaces.of(team)
-                room = Room(own, blobs, sessions, files.for_workspace(there), is_patient=True)
-                return Checker(own, store, there.slack, room)
+        def checker_of(place: Place, of: Callable[[str], Checker] | None = None) -> Checker:
+            return Checker(place.settings, rooms.store, place.slack, place.room, of=of)
 
-            of = checker_of if settings.many_workspaces else None
-            room = Room(settings, blobs, sessions, files, is_patient=True)
-            checker = Checker(settings, store, slack, room, of=of)
-            checker.begin()
-            while True:
-                if not checker.next():
-                    time.sleep(LOOK_EVERY_S)
+        of = rooms.of
+        checker = checker_of(rooms.only, None if of is None else lambda team: checker_of(of(team)))
+        checker.begin()
+        while True:
+            if not checker.next():
+                time.sleep(LOOK_EVERY_S)
 
 
 class Checker:

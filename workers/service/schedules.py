@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal
 
 from core.authorization import Authorizer
-from core.blobs import Blobs
 from core.days_off import days_off
 from core.errors import BlobsUnreachable, OursToFix, SlackFailed, SlackUnreachable
 from core.installations.tokens import NotInstalled
-from core.installations.workspaces import opened_workspaces
 from core.phrases import say
-from core.queue import connect_redis
 from core.schedule_times import BadTimes, following_time, moment, newest_time, zone_of
 from core.schedules import RunOutcome
 from core.settings import Settings
@@ -33,18 +29,17 @@ from core.store import Store
 from core.store.schedules import ClaimedRun, ScheduleRow
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile, ThreadKey
-from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.client import HostUnavailable, RequestError
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules import telling
 from workers.schedules.drift import drift, newest_of
-from workers.service.context import downloader
+from workers.service.rooms import Place, opened_rooms
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
-from workers.turn.files import DESCRIBE_TIMEOUT_S, ThreadFiles
-from workers.turn.limits import limits_of
+from workers.turn.files import DESCRIBE_TIMEOUT_S
 from workers.turn.live_rows import LiveRows
 
 log = get_logger(__name__)
@@ -98,27 +93,19 @@ def begin_due(store: Store, at: datetime, settings: Settings) -> int:
 
 def run(settings: Settings) -> None:
     """Make due reports until the process ends."""
-    with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
-        workspaces = opened_workspaces(settings, store, redis)
-        slack = workspaces.only.slack
-        sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
-        blobs = Blobs(settings.files)
-        broker = BrokerClient(settings.broker_socket) if settings.sources else None
-        with downloader(settings, workspaces.only) as fetch:
-            files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
+    broker = BrokerClient(settings.broker_socket)
+    with opened_rooms(settings) as rooms:
 
-            def runner_of(team: str) -> Runner:
-                own, there = settings.for_workspace(team), workspaces.of(team)
-                room = Room(own, blobs, sessions, files.for_workspace(there), is_patient=True)
-                return Runner(own, store, there.slack, room, broker if own.sources else None)
+        def runner_of(place: Place, of: Callable[[str], Runner] | None = None) -> Runner:
+            own = place.settings
+            return Runner(own, rooms.store, place.slack, place.room, broker if own.sources else None, of=of)
 
-            of = runner_of if settings.many_workspaces else None
-            room = Room(settings, blobs, sessions, files, is_patient=True)
-            runner = Runner(settings, store, slack, room, broker, of=of)
-            runner.begin()
-            while True:
-                if not runner.next():
-                    time.sleep(LOOK_EVERY_S)
+        of = rooms.of
+        runner = runner_of(rooms.only, None if of is None else lambda team: runner_of(of(team)))
+        runner.begin()
+        while True:
+            if not runner.next():
+                time.sleep(LOOK_EVERY_S)
 
 
 class Runner:

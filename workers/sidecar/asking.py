@@ -35,7 +35,7 @@ class Late(Exception):
 
 @contextmanager
 def connected(path: Path, stop: threading.Event, back_s: float) -> Iterator[socket.socket]:
-    """A connection. One that ended is waited for `back_s` seconds: it is started again.
+    """A connection to a sidecar. One that has ended is started again, and is waited for `back_s` seconds.
 
     Raises NotThere after that, or once `stop` is set.
     """
