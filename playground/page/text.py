@@ -65,7 +65,7 @@ def mrkdwn(text: str, user_name: Names, channel_name: Names) -> Markup:
         return keep(link(unescaped(inside), unescaped(label or inside.removeprefix("mailto:"))))
 
     text = text.replace("\x00", "")
-    text = _FENCE.sub(lambda found: keep(Markup("<pre>{}</pre>").format(unescaped(found[1]))), text)
+    text = _FENCE.sub(lambda found: keep(Markup('<pre tabindex="0">{}</pre>').format(unescaped(found[1]))), text)
     text = _CODE.sub(lambda found: keep(Markup("<code>{}</code>").format(unescaped(found[1]))), text)
     text = _TOKEN.sub(token, text)
     text = _EMOJI.sub(lambda found: keep(by_name(found[1])), text)

@@ -20,7 +20,7 @@ TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "span", "svg", "use"),
     *("div", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"),
 }
-ATTRIBUTES = {"href", "target", "rel", "class", "data-user", "role", "aria-label", "start", "title"}
+ATTRIBUTES = {"tabindex", "href", "target", "rel", "class", "data-user", "role", "aria-label", "start", "title"}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def shown(text: str) -> Markup:
         ("*bold* _it_ ~no~ `code`", "<strong>bold</strong> <em>it</em> <s>no</s> <code>code</code>"),
         ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
         ("`*not bold*`", "<code>*not bold*</code>"),
-        ("```a < b\n*c*```", "<pre>a &lt; b\n*c*</pre>"),
+        ("```a < b\n*c*```", '<pre tabindex="0">a &lt; b\n*c*</pre>'),
         ("<@U0ANA00001>", '<span class="mention" data-user="U0ANA00001">@Ana Souza</span>'),
         (
             "<https://a.example/?a=1&amp;b=2|go>",
