@@ -17,6 +17,7 @@ from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.exported import export_message, exported_session_from
 from executor.frames import Message, ProtocolError, to_json
+from executor.given_files import GivenFiles
 from executor.home import Home, ThreadHome, contents_named_in
 from executor.interpreter import Owner
 from executor.notices import notice
@@ -60,9 +61,7 @@ class Notebook:
             limits=limits,
             interpreters=lambda owner: interpreters(self, owner),
         )
-        self._closed = False
-        self._coming = 0
-        """Files that somebody gives at this moment."""
+        self._given = GivenFiles(thread, home, workspace)
         self._cells = self._runner.cells
         self._python = self._runner.python
 
@@ -120,7 +119,7 @@ class Notebook:
     @property
     def dormant(self) -> bool:
         """Whether nothing is alive or waiting, and no file is coming: all there is of it is on disk."""
-        return self.session is None and self._cells.empty and not self._coming
+        return self.session is None and self._cells.empty and not self._given.are_coming
 
     def once_durable(self, then: Callable[[], None]) -> None:
         """Call once all that was written for this thread is on the disk."""
@@ -215,40 +214,12 @@ class Notebook:
     # Files and variables
 
     def put(self, name: str, descriptor: int, limit: int, *, restore: bool = False) -> Work[str]:
-        """Take a file that somebody gave: into the store, and into the workspace. Returns the name it has there.
-
-        The same file given twice under one name is one file. With `restore`, one that a cell has changed or removed is
-        left alone, and its name is "". Raises TooLarge beyond `limit` bytes.
-        """
-        self._coming += 1
-        try:
-            sha256, size = yield from self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
-            return (yield from self._give(name, sha256, size, restore=restore))
-        finally:
-            self._coming -= 1
+        """Take a file that somebody gave, of at most `limit` bytes. See `GivenFiles.put`."""
+        return self._given.put(name, descriptor, min(limit, self.limits.workspace_mb << 20), restore=restore)
 
     def put_held(self, name: str, sha256: str, *, restore: bool = False) -> Work[str]:
         """Like `put`, of a content that is in the store already. Raises ProtocolError when it is not."""
-        if not self._home.holds(sha256):
-            raise ProtocolError("this host does not hold that content")
-        return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size, restore=restore))
-
-    def _give(self, name: str, sha256: str, size: int, *, restore: bool) -> Work[str]:
-        try:
-            with self._home.using(sha256):
-                while (file := self._workspace.known(name, sha256)) is None:
-                    if restore and (name, sha256) in self.thread.files.replaced:
-                        return ""
-                    file = self._workspace.named(name, sha256, size)
-                    if (yield from self._workspace.give(file)):
-                        break
-                if not self._closed:
-                    self._workspace.add(file)
-                    return file.name
-        finally:
-            if self._closed:
-                self._home.forget({sha256})
-        raise ProtocolError("the thread was deleted while it got a file")
+        return self._given.put_held(name, sha256, restore=restore)
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
@@ -319,7 +290,7 @@ class Notebook:
 
     def close(self) -> None:
         """Let go of everything; the subprocesses are killed."""
-        self._closed = True
+        self._given.close()
         self._cells.clear()
         for interpreter in reversed(self._runner.interpreters):
             interpreter.close()
