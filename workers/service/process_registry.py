@@ -68,6 +68,8 @@ def write_registry(settings: Settings, pids: Mapping[str, int]) -> None:
         fresh.write_bytes(content)
         fresh.replace(path)
     except OSError:
+        with suppress(OSError):
+            fresh.unlink()
         with path.open("r+b", buffering=0) as file:  # not cut: the blocks that it has stay its own
             file.write(content.ljust(path.stat().st_size))
 

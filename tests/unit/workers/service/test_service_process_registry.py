@@ -82,15 +82,16 @@ def test_a_process_that_was_started_on_a_full_disk_is_registered(
     settings: Settings, started: Started, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
     def full(path: Path, *_: object) -> NoReturn:
+        path.touch()  # it has a name, and no room for what is in it
         raise OSError(errno.ENOSPC, "No space left on device")
 
     first, second = started(), started()
     write_registry(settings, {"worker-1": first.pid, "janitor": second.pid})
     dies(first)
     monkeypatch.setattr(Path, fails, full)
-    monkeypatch.setattr(Path, "write_text", full)
     write_registry(settings, {"janitor": second.pid})  # it is shorter than the one before
     assert live_processes(settings) == {"janitor": True}
+    assert os.listdir(settings.home) == [registry_file(settings).name]
 
 
 def test_restarts_are_forgotten_after_a_while(settings: Settings, started: Started) -> None:
