@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from executor.bash_interpreter import BashInterpreter
@@ -20,6 +20,7 @@ from executor.cell_queue import CellQueue
 from executor.cell_run import CellRun
 from executor.collect import Collection
 from executor.durable import Disk
+from executor.ended_cell import EndedCell
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError, to_json
 from executor.home import Home, ThreadHome
@@ -28,34 +29,13 @@ from executor.notices import Notices, notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
 from executor.slices import SlicedWork, Task, Work
-from executor.values import Artifact, CellResult, CellStatus, Language, Limits, Notice
+from executor.values import CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
 
 _TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
 _LONG_CELL_S = 0.05  # most cells are shorter, and need no sync but that of their result
 Interpreters = tuple[PythonInterpreter, BashInterpreter | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """A cell that has ended, and what was known of it then."""
-
-    cell: Cell
-    outcome: Outcome
-    duration_s: float
-    stdout: str
-    stderr: str
-    whole_outputs: tuple[Artifact, ...]
-    files_read: tuple[str, ...] | None
-    late: int
-    """Characters that were printed before it, after the cell before had ended."""
-    keeps: bool
-    """Whether what it left in the variables is about to be kept."""
-    notifies: bool
-    """Whether its result says which variables are lost."""
-    follow: list[Callable[[], None]] = field(default_factory=list)
-    """What waits for its result to be on the disk."""
 
 
 class CellRunner:
@@ -89,7 +69,7 @@ class CellRunner:
         """In a row, of subprocesses that a queued cell waited for."""
         self._late: int | None = None
         """Characters printed since the last cell ended; None before the first one of a subprocess."""
-        self._ended: _Ended | None = None
+        self._ended: EndedCell | None = None
         """The cell that has ended last, until its result is on the disk."""
         self._taking: Task[None] | None = None
         """The taking of what it made, and the writing of its result."""
@@ -290,7 +270,7 @@ class CellRunner:
         (stdout, whole_stdout), (stderr, whole_stderr) = self._output.take("stdout"), self._output.take("stderr")
         if self.python.session is not None:
             self._output.open(self.limits)
-        self._ended = _Ended(
+        self._ended = EndedCell(
             cell,
             outcome,
             duration_s=time.monotonic() - cell.started if cell.started else 0.0,
@@ -307,34 +287,19 @@ class CellRunner:
         taking = self._take(self._ended, collecting)
         self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, _raise)
 
-    def _take(self, ended: _Ended, collecting: Work[Collection]) -> Work[None]:
+    def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
         with self._or_the_host_ends():
             self._write_down(ended, (yield from collecting))
 
-    def _write_down(self, ended: _Ended, found: Collection) -> None:
+    def _write_down(self, ended: EndedCell, found: Collection) -> None:
         """Write the result down, and send it to those who wait for it once a power cut cannot take it."""
-        cell, outcome = ended.cell, ended.outcome
+        cell = ended.cell
         notices = self._take_notices(cell)
         if cell.started:
             notices += self._workspace.take_untold()
-        if ended.late:
-            notices += (notice("late_output", count=ended.late),)
         self.last_used = time.monotonic()
-        result = CellResult(
-            id=cell.id,
-            status=outcome.status,
-            stdout=ended.stdout,
-            stderr=ended.stderr,
-            result=outcome.display,
-            error=outcome.error,
-            artifacts=(*self._workspace.artifacts(found, outcome.figures), *ended.whole_outputs),
-            rejected=(*found.rejected, *outcome.problems),
-            files_read=ended.files_read,
-            duration_s=round(ended.duration_s, 6),
-            notices=(*notices, *outcome.notices),
-            exit_status=outcome.exit_status,
-            checks=outcome.checks,
-        )
+        artifacts = self._workspace.artifacts(found, ended.outcome.figures)
+        result = ended.result(artifacts, found.rejected, notices)
         written = to_json(result_to(result))
         self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
         if ended.notifies:
@@ -343,7 +308,7 @@ class CellRunner:
         tell = partial(self._tell, ended, tuple(cell.attached), written)
         self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], tell)
 
-    def _tell(self, ended: _Ended, attached: Sequence[Attached], result: str) -> None:
+    def _tell(self, ended: EndedCell, attached: Sequence[Attached], result: str) -> None:
         """Send the result to those who wait for it, and go on with what waits for it."""
         if self._ended is ended:
             self._ended = None
