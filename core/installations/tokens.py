@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from slack_sdk import WebClient
@@ -38,6 +39,15 @@ class NotInstalled(OursToFix):
     """The workspace has not installed the app, or has uninstalled it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Exchanged:
+    """What Slack gave for a refresh token, encrypted as it is to be stored."""
+
+    token: str = field(repr=False)
+    secret: str = field(repr=False)
+    ends: datetime
+
+
 class Tokens:
     """The tokens of all workspaces. Safe to share between threads. `token_of` is what the rest of the program uses."""
 
@@ -46,6 +56,9 @@ class Tokens:
         self._cipher = cipher
         self._rotator = rotator
         self._known: OrderedDict[str, tuple[float, Installed, str]] = OrderedDict()
+        # By the secret whose place they take. A refresh token counts once: what Slack gave for it may not be lost
+        # while the Store is unavailable.
+        self._unstored: dict[str, _Exchanged] = {}
         self._lock = threading.Lock()
 
     def token_of(self, team: str) -> str:
@@ -89,6 +102,8 @@ class Tokens:
         One process at a time exchanges it, because a refresh token counts once. The others use the old one, which is
         good for a while. Raises Undecipherable.
         """
+        if (unstored := self._unstored.get(installed.secret)) is not None and self._put(installed, unstored):
+            return unstored.token
         tokens = self._cipher.decrypt(installed.enterprise, installed.team, installed.secret)
         now = datetime.now(UTC)
         if installed.expires_at is None or not tokens.refresh:
@@ -111,11 +126,25 @@ class Tokens:
             return tokens.token
         new = BotTokens(given.bot_token, given.bot_refresh_token or "")
         secret = self._cipher.encrypt(installed.enterprise, installed.team, new)
-        ends = datetime.fromtimestamp(given.bot_token_expires_at, UTC)
-        if not self._store.replace_secret(installed, secret, ends):
-            return tokens.token  # it was installed again, or uninstalled, meanwhile
+        exchanged = _Exchanged(new.token, secret, datetime.fromtimestamp(given.bot_token_expires_at, UTC))
+        self._unstored[installed.secret] = exchanged
+        if not self._put(installed, exchanged):
+            return tokens.token
         log.info("token_exchanged", team=name)
         return new.token
+
+    def _put(self, installed: Installed, exchanged: _Exchanged) -> bool:
+        """Store what Slack gave; False when the app was installed again, or uninstalled, meanwhile.
+
+        While the Store is unavailable it counts all the same, and the next reader of the token stores it.
+        """
+        try:
+            put = self._store.replace_secret(installed, exchanged.secret, exchanged.ends)
+        except StoreUnreachable as error:
+            log.warning("token_not_stored", team=installed.team or installed.enterprise, error=error)
+            return True
+        self._unstored.pop(installed.secret, None)
+        return put
 
 
 def bot_of(installed: Installed, tokens: BotTokens) -> Bot:

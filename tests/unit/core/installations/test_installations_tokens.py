@@ -160,6 +160,42 @@ def test_an_exchange_that_slack_refuses_leaves_the_old_token(place: Place) -> No
     assert place.tokens.token_of("T1") == "xoxb-one"
 
 
+def test_a_token_that_was_exchanged_just_as_the_store_went_away_is_stored_when_it_is_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.install("T1", bot_refresh_token="xoxe-1", bot_token_expires_in=3_600)
+
+    def away(*_: object) -> bool:
+        raise StoreUnreachable("away")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(place.store, "replace_secret", away)
+        assert [place.tokens.token_of("T1") for _ in range(2)] == ["xoxb-new"] * 2
+    assert place.process().token_of("T1") == "xoxb-one", "another process knows the old one only"
+    assert place.tokens.token_of("T1") == "xoxb-new"
+    assert place.process().token_of("T1") == "xoxb-new"
+    assert place.slack.asked == ["xoxe-1"]
+    installed = place.store.installation_for("T1")
+    assert installed is not None
+    assert CIPHER.decrypt("", "T1", installed.secret) == BotTokens("xoxb-new", "xoxe-2")
+    assert place.tokens._unstored == {}
+
+
+def test_a_workspace_that_installs_again_before_an_exchanged_token_is_stored_keeps_its_newer_one(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.install("T1", bot_refresh_token="xoxe-1", bot_token_expires_in=3_600)
+
+    def away(*_: object) -> bool:
+        raise StoreUnreachable("away")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(place.store, "replace_secret", away)
+        place.tokens.token_of("T1")
+    place.install("T1", "xoxb-newest")
+    assert place.tokens.token_of("T1") == "xoxb-newest"
+
+
 def test_a_workspace_that_installs_again_during_an_exchange_keeps_its_newer_token(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
