@@ -1,9 +1,10 @@
 """Looks up in Slack which messages came in our threads while no bot was connected, and handles them like events.
 
 At the start, and after the connection was silent or lost, the recently active threads are noted with the newest known
-message of each. Once the bot is connected, the later messages are read, the most active thread first. Known messages
-are ignored, so nothing is answered twice. This runs beside the listening. A look-up gives way to every other call to
-Slack. An app that may read one thread a minute needs some time.
+message of each. Once the bot is connected, the later messages are read, the most active thread first. So are those of a
+thread whose mention was stored after replies to it had come. Known messages are ignored, so nothing is answered twice.
+This runs beside the listening. A look-up gives way to every other call to Slack. An app that may read one thread a
+minute needs some time.
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ class CatchUp:
         except StoreUnreachable:
             self._gap_not_noted = True
 
+    def note_thread(self, thread: ThreadKey, after: str) -> None:
+        """Note one thread: its messages after this ts came before the bot took part in it."""
+        with self._lock:
+            earlier = self._wanted.get(thread)
+            self._wanted[thread] = _Wanted(min(after, earlier.after, key=moment) if earlier else after)
+
     @contextmanager
     def running(self, is_listening: Callable[[], bool]) -> Iterator[None]:
         """While the block runs, look up what is noted whenever `is_listening`. A gap is over only then."""
@@ -149,11 +156,7 @@ class CatchUp:
     def _note(self, limit: int, lately: timedelta) -> None:
         floor = self._listened_until()
         for active in self._store.lately_active(datetime.now(UTC) - lately, limit):
-            after = max(active.newest_ts, floor, key=moment)
-            with self._lock:
-                earlier = self._wanted.get(active.thread)
-                after = min(after, earlier.after, key=moment) if earlier else after
-                self._wanted[active.thread] = _Wanted(after)
+            self.note_thread(active.thread, max(active.newest_ts, floor, key=moment))
 
     def _listened_until(self) -> str:
         """The ts up to which a bot has certainly listened. What it left alone before that was not for it."""

@@ -9,7 +9,7 @@ from typing import Any
 from core.slack.incoming import MAX_TEXT, Ignored, incoming, is_empty
 from core.values import IncomingMessage, Standing, ThreadKey
 
-__all__ = ["MAX_TEXT", "EventContext", "Ignored", "is_empty", "is_for_us", "read_message", "to_message"]
+__all__ = ["MAX_TEXT", "EventContext", "Ignored", "addressed", "is_empty", "is_for_us", "read_message"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,6 @@ class EventContext:
     has_left: Callable[[ThreadKey], bool] = lambda thread: False
 
 
-def to_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
-    """The message of a `message` or `app_mention` event, if a person wrote it to us."""
-    message = read_message(event, context)
-    if isinstance(message, Ignored):
-        return message
-    return message if is_for_us(message, context) else Ignored("not addressed to the bot")
-
-
 def read_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
     """The message of a person, whoever it is for. Edits, deletions, bots (we too) and malformed events are Ignored."""
     message = incoming(event, context.team, context.name_of, context.bot_user_id)
@@ -46,6 +38,13 @@ def standing_in(user_team: object, context: EventContext) -> Standing:
     """What an event tells of its author by the id of their workspace: a stranger, or nothing yet."""
     own = isinstance(user_team, str) and user_team and user_team not in (context.team, *context.own_teams)
     return "stranger" if own else ""
+
+
+def addressed(message: IncomingMessage | Ignored, context: EventContext) -> IncomingMessage | Ignored:
+    """What was read of an event, if a person wrote it to us."""
+    if isinstance(message, Ignored) or is_for_us(message, context):
+        return message
+    return Ignored("not addressed to the bot")
 
 
 def is_for_us(message: IncomingMessage, context: EventContext) -> bool:

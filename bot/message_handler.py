@@ -6,7 +6,7 @@ Nothing is kept in memory: a bot that dies between two lines loses no message, a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any
@@ -18,7 +18,8 @@ from bot.changes import Change, Deletions, change_in, follow, is_lately_written
 from bot.commands import command_of
 from bot.finding import Finder
 from bot.gate import Gate
-from bot.intake import EventContext, Ignored, is_empty, is_for_us, to_message
+from bot.intake import EventContext, Ignored, addressed, is_empty, is_for_us, read_message
+from bot.left_alone import LeftAlone
 from bot.replies import Replies
 from core.actions import Action
 from core.commands import Command, argument_of, commands, is_command
@@ -42,9 +43,20 @@ class MessageHandler:
     """Takes messages in, and so what people decide with buttons and forms."""
 
     def __init__(
-        self, *, settings: Settings, store: Store, wakes: Wakes, slack: SlackWriter, later: Executor, lookups: Executor
+        self,
+        *,
+        settings: Settings,
+        store: Store,
+        wakes: Wakes,
+        slack: SlackWriter,
+        later: Executor,
+        lookups: Executor,
+        look_behind: Callable[[ThreadKey, str], None] = lambda thread, ts: None,
     ) -> None:
-        """`later` runs what must not delay the ack, `lookups` asks Slack while the ack waits."""
+        """`later` runs what must not delay the ack, `lookups` asks Slack while the ack waits.
+
+        `look_behind` has the messages of a thread after a ts looked up in Slack.
+        """
         self._settings = settings
         self._store = store
         self._wakes = wakes
@@ -56,9 +68,11 @@ class MessageHandler:
         self._replies = Replies(settings, store, slack)
         self._finder = Finder(store, slack, self.gate.sight)
         self._deletions = Deletions()
+        self._left_alone = LeftAlone()
+        self._look_behind = look_behind
 
     def event_context(self, team: str, bot_user_id: str) -> EventContext:
-        """What `to_message` needs to know beside an event."""
+        """What `read_message` and `addressed` need to know beside an event."""
         return EventContext(
             team=team,
             bot_user_id=bot_user_id,
@@ -79,11 +93,22 @@ class MessageHandler:
                 self._take_written(change.message, context)
             self.follow(change)
             return
-        message = to_message(event, context)
+        message = self._addressed(event, context)
         if isinstance(message, Ignored):
             log.debug("event_ignored", reason=message.reason, channel=event.get("channel"), ts=event.get("ts"))
             return
         self._take_written(message, context)
+
+    def _addressed(self, event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
+        """The message of an event if it is for us. A reply that is not, as far as we know now, is remembered."""
+        message = read_message(event, context)
+        if isinstance(message, Ignored) or message.ts == message.root_ts or context.is_strict(message.channel):
+            return addressed(message, context)
+        self._left_alone.note(message)
+        found = addressed(message, context)
+        if not isinstance(found, Ignored):
+            self._left_alone.take_back(message)
+        return found
 
     def _take_written(self, message: IncomingMessage, context: EventContext) -> None:
         if self._deletions.of(message) is not None:
@@ -91,6 +116,8 @@ class MessageHandler:
         self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
         if (deletion := self._deletions.of(message)) is not None:  # it came meanwhile
             self.follow(deletion)
+        if self._left_alone.behind(message):
+            self._look_behind(message.thread, message.ts)
 
     def _is_ahead(self, change: Change, message: IncomingMessage, context: EventContext) -> bool:
         """Whether a changed message is for us, and its own event has yet to come. That event then finds it stored.

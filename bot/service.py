@@ -158,6 +158,7 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
             slack=workspaces.of(team).slack,
             later=later,
             lookups=lookups,
+            look_behind=catch_up.note_thread,
         )
 
     desks = Desks(store, handler_of, many=settings.many_workspaces)

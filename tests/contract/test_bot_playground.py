@@ -303,6 +303,26 @@ def test_a_reply_in_our_thread_needs_no_mention_whoever_writes_it(workspace: Wor
     ]
 
 
+def test_replies_to_a_mention_that_the_store_takes_late_are_read(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = True
+
+    def record(store: Store, *arguments: Any, **named: Any) -> Any:
+        if full:
+            raise StoreUnreachable("the disk is full; it can be read")
+        return real(store, *arguments, **named)
+
+    real = Store.record_message
+    monkeypatch.setattr(Store, "record_message", record)
+    ts = workspace.say("@Threadbook which region sold best?")
+    workspace.say("only 2023 please", thread=ts, user="ben")
+    eventually(lambda: ("message", 0, "acknowledged") in envelopes(workspace), "the ack for the reply")
+    full = False
+    eventually(lambda: len(workspace.mail()) == 2, "the reply")
+    assert [mail.text for mail in workspace.mail()] == ["which region sold best?", "only 2023 please"]
+
+
 def test_a_message_that_is_not_for_us_is_acked_and_not_stored(workspace: Workspace) -> None:
     ts = workspace.say("lunch?")
     workspace.say("sure", thread=ts, user="ben")

@@ -12,7 +12,7 @@ import fakeredis
 import pytest
 
 import bot.background
-from bot.intake import EventContext, to_message
+from bot.intake import EventContext, addressed, read_message
 from bot.message_handler import MessageHandler
 from core.errors import SlackUnreachable
 from core.queue import Wakes
@@ -47,6 +47,7 @@ class Bot:
         self.store = Store(f"sqlite:///{folder}/store.db")
         self.store.migrate()
         self.redis = fakeredis.FakeRedis(server=fakeredis.FakeServer())
+        self.looked_behind: list[tuple[str, str]] = []
         self.handler = MessageHandler(
             settings=load_settings({"THREADBOOK_HOME": str(folder)}, folder),
             store=self.store,
@@ -54,13 +55,14 @@ class Bot:
             slack=SlackWriter(self.slack.client(), self.store),
             later=Now(),
             lookups=lookups or Now(),
+            look_behind=lambda thread, ts: self.looked_behind.append((thread.id, ts)),
         )
 
     def say(self, text: str, *, user: str = BEN, thread_ts: str = "", **event: Any) -> IncomingMessage:
         posted = self.slack.say(text, user=user, thread_ts=thread_ts)
         raw = {**posted, "type": "app_mention", "channel": CHANNEL, **event}
         context = self.context()
-        message = to_message(raw, context)
+        message = addressed(read_message(raw, context), context)
         assert isinstance(message, IncomingMessage)
         self.handler.take(message, context)
         return message

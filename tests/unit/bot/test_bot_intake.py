@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.intake import MAX_TEXT, EventContext, Ignored, is_empty, read_message, to_message
+from bot.intake import MAX_TEXT, EventContext, Ignored, addressed, is_empty, read_message
 from core.values import IncomingMessage, ThreadKey
 
 BOT = "U0BOT"
@@ -40,6 +40,10 @@ def event(**changes: Any) -> dict[str, Any]:
 
 def mention(**changes: Any) -> dict[str, Any]:
     return {"type": "app_mention", "user": "U1", "channel": "C1", "ts": TS, "text": f"<@{BOT}> hi"} | changes
+
+
+def to_message(given: dict[str, Any], known: EventContext) -> IncomingMessage | Ignored:
+    return addressed(read_message(given, known), known)
 
 
 def parsed(given: dict[str, Any], **known: bool) -> IncomingMessage:
