@@ -52,7 +52,7 @@ def incoming(
 
     raw = event.get("text")
     text = raw[:MAX_TEXT] if isinstance(raw, str) else ""
-    table = pasted_tables(event)[:MAX_TEXT]
+    table = pasted_tables(event, name_of)[:MAX_TEXT]
     quoted = forwarded_text(event, name_of, lambda words: plain(words, "", name_of))[:MAX_TEXT]
     files = tuple({file.id: file for file in (*file_refs(event.get("files")), *forwarded_files(event))}.values())
     twin_without_files = event.get("type") == "app_mention" and not files

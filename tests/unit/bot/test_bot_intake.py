@@ -222,6 +222,40 @@ def test_pasted_cells_are_read_as_tab_separated_lines() -> None:
     assert not is_empty(parsed(mention(text=f"<@{BOT}>", blocks=[table])))
 
 
+def cell(*parts: dict[str, Any], kind: str = "rich_text_section") -> dict[str, Any]:
+    return {"type": "rich_text", "elements": [{"type": kind, "elements": list(parts)}]}
+
+
+def words(text: str, **style: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, **style}
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (cell({"type": "link", "url": "https://a.example/x?y=1"}), "https://a.example/x?y=1"),
+        (cell({"type": "link", "url": "https://a.example/x", "text": "our shop"}), "our shop"),
+        (cell({"type": "link", "url": "mailto:ana@a.example"}), "ana@a.example"),
+        (cell({"type": "emoji", "name": "white_check_mark", "unicode": "2705"}), "✅"),
+        (cell({"type": "emoji", "name": "flag-de", "unicode": "1f1e9-1f1ea"}), "🇩🇪"),
+        (cell({"type": "emoji", "name": "our_own"}), ":our_own:"),
+        (cell({"type": "emoji", "name": "odd", "unicode": "99999999999"}), ":odd:"),
+        (cell({"type": "user", "user_id": "U2"}), "@Ben"),
+        (cell({"type": "channel", "channel_id": "C3"}), "#C3"),
+        (cell({"type": "usergroup", "usergroup_id": "S1"}), "@S1"),
+        (cell({"type": "date", "timestamp": 1720710212, "fallback": "2024-07-11"}), "2024-07-11"),
+        (cell(words("Net "), words("sales", style={"bold": True}), words(" 2024")), "Net sales 2024"),
+        (cell(cell(words("12")), cell(words("5")), kind="rich_text_list"), "12 5"),
+        ({"type": "raw_number", "value": 12.5}, "12.5"),
+        (cell({"type": "link", "url": 3}, {"type": "new kind"}), ""),
+    ],
+)
+def test_a_pasted_cell_keeps_what_slack_shows_in_it(given: dict[str, Any], read: str) -> None:
+    header = [{"type": "raw_text", "text": name} for name in ("a", "b")]
+    table = {"type": "table", "rows": [header, [given, {"type": "raw_text", "text": "end"}]]}
+    assert parsed(mention(text=f"<@{BOT}>", blocks=[table])).text == f"a\tb\n{read}\tend"
+
+
 def forward(**changes: Any) -> dict[str, Any]:
     """A forwarded message, as Slack puts it into the new one."""
     return {
