@@ -14,7 +14,7 @@ from core.slack.files import file_refs
 from core.slack.forwarded import forwarded_files, forwarded_text
 from core.slack.pasted_tables import pasted_tables
 from core.slack.text import clip, mentions, plain
-from core.values import IncomingMessage
+from core.values import FileRef, IncomingMessage
 
 MAX_TEXT = 40_000
 """Characters; Slack's own limit for a message."""
@@ -52,9 +52,7 @@ def incoming(
 
     raw = event.get("text")
     text = raw[:MAX_TEXT] if isinstance(raw, str) else ""
-    table = pasted_tables(event, name_of)[:MAX_TEXT]
-    quoted = forwarded_text(event, name_of, lambda words: plain(words, "", name_of))[:MAX_TEXT]
-    files = tuple({file.id: file for file in (*file_refs(event.get("files")), *forwarded_files(event))}.values())
+    files = files_in(event)
     twin_without_files = event.get("type") == "app_mention" and not files
     return IncomingMessage(
         team=team,
@@ -63,11 +61,26 @@ def incoming(
         ts=str(ts),
         root_ts=str(root_ts),
         user=str(user),
-        text="\n\n".join(filter(None, (plain(text, bot_user_id, name_of), table, quoted))),
+        text=words_in(event, name_of, bot_user_id),
         mention=event.get("type") == "app_mention" or mentions(text, bot_user_id),
         files=files,
         files_known=not twin_without_files,
     )
+
+
+def words_in(message: Mapping[str, Any], name_of: Callable[[str], str], bot_user_id: str = "") -> str:
+    """What a person's message says: its text, the cells pasted into it, the messages forwarded with it."""
+    raw = message.get("text")
+    text = plain(raw[:MAX_TEXT] if isinstance(raw, str) else "", bot_user_id, name_of)
+    table = pasted_tables(message, name_of)[:MAX_TEXT]
+    quoted = forwarded_text(message, name_of, lambda words: plain(words, "", name_of))[:MAX_TEXT]
+    return "\n\n".join(filter(None, (text, table, quoted)))
+
+
+def files_in(message: Mapping[str, Any]) -> tuple[FileRef, ...]:
+    """The files that came with a message, each once: its own, and those of the messages forwarded with it."""
+    found = (*file_refs(message.get("files")), *forwarded_files(message))
+    return tuple({file.id: file for file in found}.values())
 
 
 def listed(message: Mapping[str, Any], channel: str) -> dict[str, Any]:

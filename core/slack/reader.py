@@ -14,7 +14,7 @@ from slack_sdk.errors import SlackApiError
 from core.errors import SlackBusy, SlackUnreachable, outline
 from core.slack.channels import Channels
 from core.slack.client import LOST, ours, rates_of, refusal
-from core.slack.files import file_refs
+from core.slack.incoming import files_in
 from core.slack.look_ups import MAX_PAGES
 from core.telemetry import get_logger
 from core.values import FileRef, ThreadKey
@@ -70,7 +70,7 @@ class SlackReader(Channels):
         Raises SlackUnreachable when Slack does not answer now.
         """
         message = self.message(thread, ts)
-        return file_refs(message.get("files")) if message else ()
+        return files_in(message) if message else ()
 
     def message_blocks(self, thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
         """The blocks of one message, as Slack has them now; empty when it has none or may not be read.

@@ -11,8 +11,7 @@ from typing import Any
 
 from core.interactions import Reaction
 from core.rows import StoredMessage
-from core.slack.files import file_refs
-from core.slack.incoming import Ignored, incoming, is_empty, listed
+from core.slack.incoming import Ignored, files_in, incoming, is_empty, listed
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.suggestions import suggestions_message
 from core.store.thread_state import ThreadState
@@ -67,7 +66,7 @@ def _with_files(caller: StoredMessage, shown: Sequence[dict[str, Any]]) -> Incom
     event = next((one for one in shown if one.get("ts") == caller.ts), None)
     if event is None:
         return message
-    return message.model_copy(update={"files": file_refs(event.get("files")), "files_known": True})
+    return message.model_copy(update={"files": files_in(event), "files_known": True})
 
 
 def _relevant(
@@ -76,7 +75,7 @@ def _relevant(
     """The talk's first message and the latest ones with files, with their authors."""
     above = [event for event in shown if event.get("ts") not in callers]
     first = [event for event in above if event.get("ts") == thread.root_ts]
-    files = [event for event in above if event.get("ts") != thread.root_ts and event.get("files")]
+    files = [event for event in above if event.get("ts") != thread.root_ts and files_in(event)]
     found = []
     for event in first + files[-MAX_EARLIER:]:
         message = incoming(listed(event, thread.channel), thread.team, context.slack.user_name)

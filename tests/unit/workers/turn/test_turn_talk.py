@@ -45,6 +45,22 @@ def test_the_talk_and_its_files_are_there_before_the_first_step(world: World) ->
     assert world.statuses(key) == ["done"], "the talk's first message is no question of its own"
 
 
+def forwards(world: World, ts: str) -> None:
+    """The files of this message belong to a message that it forwards."""
+    message = world.slack._messages[CHANNEL, ts]
+    message["attachments"] = [{"is_share": True, "author_name": "Ben", "text": "Q3", "files": message.pop("files")}]
+
+
+def test_files_that_were_forwarded_in_the_talk_or_with_the_mention_come_along(world: World) -> None:
+    world.model = ScriptedModel([cell(READ), finish("North.")])
+    key = talk(world)
+    forwards(world, world.messages(key)[1]["ts"])
+    world.say("compare both", thread=key, files={"costs.csv": b"region,cost\nnorth,3\n"})
+    forwards(world, world.messages(key)[-1]["ts"])
+    world.settle(key)
+    assert [file["path"] for file in world.steps(key, "briefed")[0]["files"]] == ["sales.csv", "costs.csv"]
+
+
 def test_a_worker_that_dies_anywhere_while_it_reads_the_talk_loses_nothing_of_it(new_world: NewWorld) -> None:
     counted = Death()
     world = new_world()
