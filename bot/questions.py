@@ -18,8 +18,8 @@ from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import AgainButton, SuggestionButton
 from core.phrases import say
 from core.slack import menu as drawn
-from core.slack.files import file_refs
-from core.slack.incoming import MAX_TEXT
+from core.slack.app_messages import app_text
+from core.slack.incoming import MAX_TEXT, files_in, words_in
 from core.slack.text import escape, plain
 from core.slack.writer import SlackWriter
 from core.store import Store
@@ -53,7 +53,7 @@ class Questions:
             found = self._slack.message(thread, ts)
             if found is None:
                 return wrong_in(field, say("menu_not_here", language))
-            asking = self._asking(found, used, question, comes_along=self._comes_along(thread, ts))
+            asking = self._asking(found, used, question, comes_along=self._comes_along(found, thread))
             if asking is None:
                 return wrong_in(field, say("menu_no_text", language))
             self._asked(used, f"about:{used.view_id or ts}", asking)
@@ -105,14 +105,17 @@ class Questions:
             log.warning("suggestion_not_asked", error=error)
             return "not posted"
 
-    def _comes_along(self, thread: ThreadKey, ts: str) -> bool:
-        """Whether the message is read anyhow: a talk that the bot is called into brings its first message."""
-        return ts == thread.root_ts and not self._store.knows_thread(thread)
+    def _comes_along(self, found: Mapping[str, Any], thread: ThreadKey) -> bool:
+        """Whether the message is read anyhow: a talk that the bot is called into brings its first message, if a person
+        wrote it."""
+        is_first = found.get("ts") == thread.root_ts and not found.get("bot_id")
+        return is_first and not self._store.knows_thread(thread)
 
     def _asking(self, found: Mapping[str, Any], used: Used, question: str, *, comes_along: bool) -> _Asking | None:
         """What is asked about a message of Slack; None when there is nothing in it."""
-        files = file_refs(found.get("files"))
-        text = plain(str(found.get("text") or "")[:MAX_TEXT], "", self._slack.user_name)
+        files, name_of = files_in(found), self._slack.user_name
+        said = (words_in(found, name_of), plain(app_text(found)[:MAX_TEXT], "", name_of))
+        text = "\n\n".join(filter(None, said))
         if not text and not files:
             return None
         writer, language = str(found.get("user") or ""), used.language

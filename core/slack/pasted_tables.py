@@ -7,6 +7,8 @@ from typing import Any
 
 MAX_ROWS = 200
 MAX_COLUMNS = 50
+TABLES = frozenset({"table", "data_table"})
+"""Types of blocks. Apps post the second one."""
 _MAX_DEPTH = 8
 
 _TOGETHER = frozenset({"rich_text_section", "rich_text_quote", "rich_text_preformatted"})
@@ -19,7 +21,7 @@ def pasted_tables(event: Mapping[str, Any], name_of: Callable[[str], str] = str)
 
     `name_of` turns the id of a person into a name.
     """
-    tables = (block for block in _blocks(event) if block.get("type") == "table")
+    tables = (block for block in _blocks(event) if block.get("type") in TABLES)
     return "\n\n".join(_lines(table, name_of) for table in tables).strip("\n")
 
 

@@ -461,3 +461,47 @@ def test_help_is_not_promised_where_the_bot_cannot_answer(world: World) -> None:
 @pytest.mark.parametrize("language", get_args(Language))
 def test_the_word_for_help_is_answered_in_its_own_language(language: Language) -> None:
     assert language_of(min(commands()["help"].words[language]), language) == language
+
+
+def pasted(*texts: str) -> Json:
+    return {"type": "table", "rows": [[{"type": "raw_text", "text": text} for text in texts]]}
+
+
+SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "2 &gt; 1"}}
+ALERT = {"title": "CPU", "fields": [{"title": "host", "value": "a1"}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"text": "", "blocks": [pasted("north", "12")]}, "north\t12"),
+        ({"attachments": [{"is_share": True, "author_name": "Ben", "text": "sales fell"}]}, "> sales fell"),
+        ({"bot_id": "B9", "text": "12 orders are late"}, "12 orders are late"),
+        ({"bot_id": "B9", "text": "", "blocks": [SECTION]}, "2 > 1"),
+        ({"bot_id": "B9", "text": "", "blocks": [pasted("south", "7")]}, "south\t7"),
+        ({"bot_id": "B9", "text": "", "blocks": [{**pasted("west", "8"), "type": "data_table"}]}, "west\t8"),
+        ({"bot_id": "B9", "text": "Alert", "attachments": [ALERT]}, "host: a1"),
+        ({"bot_id": "B9", "text": "", "attachments": [{"blocks": [SECTION]}]}, "2 > 1"),
+        ({"bot_id": "B9", "text": "", "attachments": [{"fallback": "disk is full"}]}, "disk is full"),
+    ],
+)
+@pytest.mark.parametrize("is_reply", [False, True])
+def test_all_that_a_message_shows_is_analysed(world: World, given: Json, read: str, is_reply: bool) -> None:
+    office = Office(world, finish("Done."))
+    root = world.slack.say("ours", user=BEN)
+    posted = world.slack.say("ours", user=BEN, thread_ts=root["ts"]) if is_reply else root
+    world.slack._messages[CHANNEL, posted["ts"]].update(given)
+    key = ThreadKey(world.slack.team, CHANNEL, root["ts"])
+    assert office.choose(posted["ts"], key, "analyse") == {}
+    world.settle(key)
+    assert any(read in str(message["content"]) for request in world.model.requests for message in request.messages)  # type: ignore[attr-defined]
+
+
+def test_of_a_message_of_a_person_its_link_previews_are_no_part(world: World) -> None:
+    office = Office(world, finish("Done."))
+    root = world.slack.say("see https://a.example", user=BEN)
+    world.slack._messages[CHANNEL, root["ts"]]["attachments"] = [{"title": "A page", "text": "not theirs"}]
+    key = ThreadKey(world.slack.team, CHANNEL, root["ts"])
+    office.choose(root["ts"], key, "analyse")
+    world.settle(key)
+    assert "not theirs" not in office.prompts()
