@@ -46,15 +46,20 @@ NOT_OFFERED = frozenset(
 """What a server answers if it does not offer a method, or does not offer it to us."""
 
 _PERHAPS_DONE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
-_LATER = {"ratelimited", "rate_limited"}
+_LATER = {"message_limit_exceeded", "ratelimited", "rate_limited", "team_added_to_org"}
+"""The last one: the workspace is moving into an organisation."""
 _UNTIL_SOMEBODY_ACTS = {
     "account_inactive",
     "channel_not_found",
     "ekm_access_denied",
     "invalid_auth",
     "is_archived",
+    "messages_tab_disabled",
+    "no_permission",
     "not_in_channel",
     "org_login_required",
+    "restricted_action_read_only_channel",
+    "restricted_action_thread_locked",
     "team_access_not_granted",
     "token_expired",
     "token_revoked",

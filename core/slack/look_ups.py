@@ -18,7 +18,7 @@ MAX_PAGES: Final = 5
 KEPT_S: Final = 600.0
 """How long Slack's facts about a person are kept. After this time, a new guest or a left user group is noticed."""
 _MAX_NAME = 80
-_HIDDEN = {"channel_not_found", "not_in_channel"}
+_HIDDEN = {"channel_not_found", "no_permission", "not_in_channel"}
 """Slack's errors for a channel that the bot is not in. Asking again later does not help."""
 Found = TypeVar("Found")
 

@@ -508,8 +508,21 @@ def test_a_refusal_is_raised_with_slacks_own_error(thread: Thread) -> None:
         thread.post()
 
 
-@pytest.mark.parametrize("error", ["is_archived", "not_in_channel", "token_revoked"])
-def test_an_error_that_an_admin_can_fix_is_temporary(thread: Thread, error: str) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        "is_archived",
+        "message_limit_exceeded",
+        "messages_tab_disabled",
+        "no_permission",
+        "not_in_channel",
+        "restricted_action_read_only_channel",
+        "restricted_action_thread_locked",
+        "team_added_to_org",
+        "token_revoked",
+    ],
+)
+def test_an_error_that_an_admin_can_fix_or_that_passes_is_temporary(thread: Thread, error: str) -> None:
     thread.fault("chat.postMessage", "error", error=error)
     with pytest.raises(SlackUnreachable, match=error):
         thread.post()
