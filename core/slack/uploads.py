@@ -44,6 +44,9 @@ _SHARE = "files.completeUploadExternal"
 NEVER_OFFERED = frozenset({"unknown_method", "method_deprecated", "not_allowed_token_type"})
 """Refusals of uploads that no setting of an admin undoes soon."""
 
+_PASSES = frozenset({404, 408, 410, 425, 429})
+"""Answers below 500 to the bytes of a file that mean "later", or that a new ticket is needed."""
+
 Given = TypeVar("Given")
 Got = TypeVar("Got")
 Slot = dict[str, str | None]
@@ -272,7 +275,10 @@ def _side_by_side(call: Callable[[Given], Got], given: Sequence[Given]) -> list[
 
 
 def _send_bytes(http: httpx.Client, url: str, file: Upload) -> None:
-    """The bytes may be sent twice: Slack keeps the last, and shows nothing before the files are shared."""
+    """The bytes may be sent twice: Slack keeps the last, and shows nothing before the files are shared.
+
+    Raises SlackFailed if they are refused, as by a proxy that lets no such file out, and SlackUnreachable.
+    """
 
     def send() -> None:
         if isinstance(file.data, bytes):
@@ -281,6 +287,8 @@ def _send_bytes(http: httpx.Client, url: str, file: Upload) -> None:
             length = {"Content-Length": str(file.size)}
             with file.data.open("rb") as source:
                 reply = http.post(url, content=source, headers=length)
+        if reply.is_client_error and reply.status_code not in _PASSES:
+            raise SlackFailed(UPLOAD, f"http_{reply.status_code}")
         reply.raise_for_status()
 
     retry_call(

@@ -20,8 +20,8 @@ from workers.delivery.safe_tables import make_safe
 
 log = get_logger(__name__)
 
-_REFUSED_ALONE = frozenset({"file_type_not_allowed", "file_upload_size_restricted"})
-"""Refusals of one file, for its kind or its size. Slack may take the others."""
+_REFUSED_ALONE = frozenset({"file_type_not_allowed", "file_upload_size_restricted", "http_403", "http_413", "http_415"})
+"""Refusals of one file, for its kind or its size, by Slack or by a proxy. Slack may take the others."""
 _REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "files_no_storage"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 from turn_world import Death, NewWorld, World, cell, finish
 
@@ -44,6 +45,28 @@ def test_a_file_of_a_kind_that_slack_refuses_keeps_no_other_from_the_thread(worl
     assert world.files(key) == ["rest.csv"]
     assert f"{SAID}: report.html (file_type_not_allowed)" in world.text(key)
     assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.parametrize(("status", "refuses"), [(403, "all"), (413, "rest.csv"), (451, "all")])
+def test_a_proxy_that_lets_no_such_file_out_keeps_no_answer_from_the_thread(
+    world: World, status: int, refuses: str
+) -> None:
+    serve = world.slack.transport.handler
+
+    def guarded(request: httpx.Request) -> Any:
+        name = world.slack._files.get(request.url.path.split("/")[2], {}).get("name")
+        if request.method == "POST" and refuses in ("all", name):
+            return httpx.Response(status, html="<h1>blocked</h1>")
+        return serve(request)
+
+    world.slack.transport.handler = guarded
+    key = answered(world, refused=".none")
+    assert world.statuses(key) == ["done"]
+    assert "It is **7**." in world.text(key)
+    assert "rest.csv" not in world.files(key)
+    assert ("report.html" in world.files(key)) == (refuses != "all")
+    assert f"http_{status}" in world.text(key)
+    assert SAID in world.text(key)
 
 
 def test_charts_beside_one_that_slack_refuses_are_charts_of_the_thread(world: World) -> None:
