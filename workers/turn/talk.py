@@ -11,6 +11,7 @@ from typing import Any
 
 from core.interactions import Reaction
 from core.rows import StoredMessage
+from core.slack.app_messages import app_text
 from core.slack.incoming import Ignored, files_in, incoming, is_empty, listed
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.suggestions import suggestions_message
@@ -74,7 +75,7 @@ def _relevant(
 ) -> list[tuple[IncomingMessage, str]]:
     """The talk's first message and the latest ones with files, with their authors."""
     above = [event for event in shown if event.get("ts") not in callers]
-    first = [event for event in above if event.get("ts") == thread.root_ts]
+    first = [_as_said(context, event) for event in above if event.get("ts") == thread.root_ts]
     files = [event for event in above if event.get("ts") != thread.root_ts and files_in(event)]
     found = []
     for event in first + files[-MAX_EARLIER:]:
@@ -82,6 +83,15 @@ def _relevant(
         if not isinstance(message, Ignored) and not is_empty(message):
             found.append((message, context.slack.user_name(message.user)))
     return found
+
+
+def _as_said(context: TurnContext, event: dict[str, Any]) -> dict[str, Any]:
+    """The first message of a talk. People call the bot below what another app posted: that is read like a person's."""
+    if not event.get("bot_id") or event.get("user") == context.slack.bot_user():
+        return event
+    words = "\n\n".join(filter(None, (str(event.get("text") or ""), app_text(event))))
+    kept = {name: value for name, value in event.items() if name not in ("bot_id", "subtype")}
+    return {**kept, "user": event.get("user") or event["bot_id"], "text": words}
 
 
 def _answer_without_talk(context: TurnContext, lease: Lease, callers: Sequence[StoredMessage]) -> None:

@@ -61,6 +61,31 @@ def test_files_that_were_forwarded_in_the_talk_or_with_the_mention_come_along(wo
     assert [file["path"] for file in world.steps(key, "briefed")[0]["files"]] == ["sales.csv", "costs.csv"]
 
 
+def test_what_another_app_posted_is_read_when_the_bot_is_called_in_below_it(world: World) -> None:
+    world.model = ScriptedModel([cell(READ), finish("North.")])
+    root = world.slack.say("", user=BEN, files=CSV)
+    app = {"bot_id": "B0WEEKLY", "subtype": "bot_message", "attachments": [{"title": "Weekly sales"}]}
+    posted = world.slack._messages[CHANNEL, root["ts"]]
+    posted.update(app)
+    del posted["user"]
+    key = ThreadKey(world.slack.team, CHANNEL, root["ts"])
+    world.say("which region sold best?", thread=key)
+    world.settle(key)
+    assert asked(world, key) == ["Weekly sales", "which region sold best?"]
+    assert [file["path"] for file in world.steps(key, "briefed")[0]["files"]] == ["sales.csv"]
+    assert world.statuses(key) == ["done"]
+
+
+def test_what_the_bot_itself_posted_first_is_no_message_of_people(world: World) -> None:
+    world.model = ScriptedModel([finish("North.")])
+    root = world.slack.say("The weekly report", user="U0FAKEBOT1")
+    world.slack._messages[CHANNEL, root["ts"]]["bot_id"] = "B0FAKEBOT1"
+    key = ThreadKey(world.slack.team, CHANNEL, root["ts"])
+    world.say("which region sold best?", thread=key)
+    world.settle(key)
+    assert asked(world, key) == ["which region sold best?"]
+
+
 def test_a_worker_that_dies_anywhere_while_it_reads_the_talk_loses_nothing_of_it(new_world: NewWorld) -> None:
     counted = Death()
     world = new_world()
