@@ -33,6 +33,8 @@ SLACK_DOMAINS = ("slack.com", "slack-edge.com", "slack-files.com")
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 CHUNK_BYTES = 1 << 20
 
+_NOT_HERE = {"tombstone": "file_vanished", "hidden_by_limit": "file_hidden", "external": "file_external"}
+"""Modes of files of which Slack gives no bytes, and what is said of them."""
 _PORTS = {"http": 80, "https": 443}
 _PASSES = frozenset({408, 425, 429})
 """Answers below 500 that mean "later"."""
@@ -130,15 +132,15 @@ class Downloader:
         if file.mode == MODE:
             to.write_bytes(sample())
             return file
-        if file.mode == "tombstone":
-            raise UsersMove("file_vanished")
-        if file.mode == "external":
-            raise UsersMove("file_external")
+        if file.mode in ("tombstone", "external"):
+            raise UsersMove(_NOT_HERE[file.mode])
         if not file.url or file.mode == "file_access":
             try:
                 file = self._look_up(file.id)
             except SlackUnreachable as error:
                 raise FileUnreachable(file.name, str(error)) from error
+        if file.mode in _NOT_HERE:
+            raise UsersMove(_NOT_HERE[file.mode])
         if not file.url:
             raise UsersMove("file_vanished")
         self._refuse_too_large(file.size)

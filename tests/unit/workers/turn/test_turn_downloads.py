@@ -263,3 +263,18 @@ def test_a_file_announced_without_its_address_is_looked_up(tmp_path: Path, annou
 
 def test_a_deleted_file_is_said_to_be_gone(tmp_path: Path) -> None:
     assert refusal(Wire({}), a_file(mode="tombstone", url=""), tmp_path / "out").key == "file_vanished"
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("hidden_by_limit", "file_hidden"), ("external", "file_external"), ("tombstone", "file_vanished")],
+)
+@pytest.mark.parametrize("announced", ["file_access", "hidden_by_limit"])
+def test_why_slack_gives_no_bytes_is_said_as_slack_tells_it_now(
+    tmp_path: Path, mode: str, said: str, announced: str
+) -> None:
+    url = "https://drive.example/doc" if mode == "external" else ""
+    wire, now = Wire({}), a_file(mode=mode, url=url)
+    refused = refusal(wire, a_file(mode=announced, url=""), tmp_path / "out", look_up=lambda file_id: now)
+    assert refused.key == said
+    assert wire.asked == []
