@@ -13,6 +13,8 @@ from core.store.participation import moment
 from core.values import IncomingMessage, ThreadKey
 
 MOST_THREADS = 10_000
+MOST_REPLIES = 200
+"""Of one thread, the latest ones: one that came before its mention is enough."""
 
 
 class LeftAlone:
@@ -28,7 +30,10 @@ class LeftAlone:
         A mention that is stored after that question then finds it.
         """
         with self._lock:
-            self._replies.setdefault(reply.thread, set()).add(reply.ts)
+            replies = self._replies.setdefault(reply.thread, set())
+            replies.add(reply.ts)
+            if len(replies) > MOST_REPLIES:
+                replies.discard(min(replies, key=moment))
             self._replies.move_to_end(reply.thread)
             while len(self._replies) > MOST_THREADS:
                 self._replies.popitem(last=False)

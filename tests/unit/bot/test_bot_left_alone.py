@@ -60,7 +60,16 @@ def test_few_threads_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [kept.behind(root) for root in roots] == [False, True, True]
 
 
-def message(*, root_ts: str) -> IncomingMessage:
+def test_of_a_long_talk_the_latest_replies_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(left_alone, "MOST_REPLIES", 2)
+    kept = LeftAlone()
+    for second in (5, 9, 7):
+        kept.note(message(root_ts="1.000001", ts=f"{second}.000001"))
+    (replies,) = kept._replies.values()
+    assert replies == {"7.000001", "9.000001"}
+
+
+def message(*, root_ts: str, ts: str = "9.000001") -> IncomingMessage:
     return IncomingMessage(
-        team="T1", channel="C1", channel_type="channel", ts="9.000001", root_ts=root_ts, user="U1", text="hm"
+        team="T1", channel="C1", channel_type="channel", ts=ts, root_ts=root_ts, user="U1", text="hm"
     )
