@@ -19,8 +19,8 @@ from patience import PATIENCE_S, eventually
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
+import core.slack.posts
 import core.slack.shares
-import core.slack.writer
 import core.store.outbox
 import core.store.part
 from core.blobs import Blobs
@@ -29,9 +29,10 @@ from core.settings import load_settings
 from core.slack.charts import chart
 from core.slack.client import web_client
 from core.slack.fake import FakeSlack
+from core.slack.posts import IN_FLIGHT, Posted
 from core.slack.rates import LONGEST_WAIT_S, Crowded
 from core.slack.uploads import Upload
-from core.slack.writer import IN_FLIGHT, Posted, SlackWriter
+from core.slack.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 from playground import Options, running
@@ -129,7 +130,7 @@ def playground_thread(tmp_path: Path) -> Iterator[Thread]:
 
 @pytest.fixture
 def fake_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thread]:
-    monkeypatch.setattr(core.slack.writer, "LOOK_AFTER_S", 0.0)
+    monkeypatch.setattr(core.slack.posts, "LOOK_AFTER_S", 0.0)
     monkeypatch.setattr(core.slack.shares, "LOOK_AGAIN_S", 0.05)
     slack = FakeSlack()
     with control_of(slack) as http:
@@ -966,7 +967,7 @@ def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press
             return datetime.now(tz) + timedelta(seconds=LONGEST_WAIT_S)
 
     thread.store.outbox_begin(None, "t1:shared", "chat.postMessage", {"text": "the report"}, thread_id=thread.key.id)
-    monkeypatch.setattr(core.slack.writer, "datetime", Later)
+    monkeypatch.setattr(core.slack.posts, "datetime", Later)
     posted = thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
     assert posted == Posted("", new=False)
     assert thread.replies() == []
@@ -1004,7 +1005,7 @@ def press_twice(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> tuple[Posted
     """What became of a press, and of somebody else's while the post of the first one is on its way."""
     others: list[Posted] = []
     numbers = count()
-    real_post = core.slack.writer.post_message
+    real_post = core.slack.posts.post_message
 
     def press() -> Posted:
         return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
@@ -1014,7 +1015,7 @@ def press_twice(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> tuple[Posted
             others.append(press())
         return real_post(*given, **named)
 
-    monkeypatch.setattr(core.slack.writer, "post_message", post)
+    monkeypatch.setattr(core.slack.posts, "post_message", post)
     first = press()
     (other,) = others
     return first, other
