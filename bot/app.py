@@ -7,6 +7,7 @@ listener are acked too: Slack would send them again, and would stop sending even
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -62,6 +63,11 @@ OTHER_EVENTS: Final[tuple[tuple[str, Reader], ...]] = (
 )
 
 
+EVENTS_DROPPED = "app_rate_limited"
+"""What Slack sends, once a minute, instead of a workspace's events above 30,000 in an hour."""
+_MINUTE_S, _LONG_AGO_S = 60, 3_600
+
+
 def build_app(
     client: WebClient,
     store: Store,
@@ -114,6 +120,20 @@ def _with_team(body: dict[str, Any], context: BoltContext, next: Callable[[], An
     if (is_org or not context.team_id) and (team := workspace_of(body)):
         context["team_id"] = team
     return next()
+
+
+def noting_limits(note: Callable[[str, float], None]) -> Callable[..., Any]:
+    """A middleware that hears when Slack drops events. `note` gets the team, and the minute in seconds since 1970."""
+
+    def hear(body: dict[str, Any], context: BoltContext, next: Callable[[], Any]) -> Any:
+        if body.get("type") == EVENTS_DROPPED:
+            now, said = time.time(), body.get("minute_rate_limited")
+            since = said if isinstance(said, int) and now - _LONG_AGO_S < said <= now else int(now - _MINUTE_S)
+            log.warning("events_dropped", team=context.team_id, since=since)
+            note(context.team_id or "", since)
+        return next()
+
+    return hear
 
 
 def _listen_to_menu(app: App, desks: Desks) -> None:

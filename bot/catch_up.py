@@ -1,10 +1,10 @@
 """Looks up in Slack which messages came in our threads while no bot was connected, and handles them like events.
 
 At the start, and after the connection was silent or lost, the recently active threads are noted with the newest known
-message of each. Once the bot is connected, the later messages are read, the most active thread first. So are those of a
-thread whose mention was stored after replies to it had come. Known messages are ignored, so nothing is answered twice.
-This runs beside the listening. A look-up gives way to every other call to Slack. An app that may read one thread a
-minute needs some time.
+message of each. Once the bot is connected, the later messages are read, the most active thread first. So are those of
+a thread whose mention was stored after replies to it had come, and those of a minute in which Slack dropped events.
+Known messages are ignored, so nothing is answered twice. This runs beside the listening. A look-up gives way to every
+other call to Slack. An app that may read one thread a minute needs some time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ START_THREADS, START_LATELY = 100, timedelta(days=7)
 """At the start: the latest so many threads in which somebody wrote within this time."""
 GAP_THREADS, GAP_LATELY = 20, timedelta(days=1)
 """After a gap of some seconds. Slack redelivers what it had no acknowledgement for, so few words are missed."""
+DROPPED_S = 65.0
+"""Slack drops the events of a workspace until the minute is over, and says so once a minute."""
 CLOCKS_S = 360.0
 """Our clock and Slack's may differ by five minutes."""
 TICK_S = 2.0
@@ -48,6 +50,14 @@ _LISTENED = "threadbook:bot:listened"
 
 Take = Callable[[Mapping[str, Any], str, str], None]
 """Takes an event in, given the team's id and the bot's user id. Raises StoreUnreachable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    """Slack dropped events behind the ts `after`. It has stopped at `over`, in seconds since 1970."""
+
+    after: str
+    over: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,8 @@ class CatchUp:
         self._wanted: dict[ThreadKey, _Wanted] = {}
         self._lock = threading.Lock()
         self._gap_not_noted = False
+        self._dropped: dict[str, _Dropped] = {}
+        """By team."""
         self._bot_users: dict[str, str] = {}
         self._stop = threading.Event()
 
@@ -89,6 +101,17 @@ class CatchUp:
         with self._lock:
             earlier = self._wanted.get(thread)
             self._wanted[thread] = _Wanted(min(after, earlier.after, key=moment) if earlier else after)
+
+    def note_dropped(self, team: str, since: float) -> None:
+        """Slack drops the events of a workspace. `since`: the minute in which it began, in seconds since 1970.
+
+        When the minute is over, the active threads are noted. A question that began a thread meanwhile is not found.
+        """
+        after = f"{since:.6f}"
+        with self._lock:
+            earlier = self._dropped.get(team)
+            after = min(after, earlier.after, key=moment) if earlier else after
+            self._dropped[team] = _Dropped(after, time.time() + DROPPED_S)
 
     @contextmanager
     def running(self, is_listening: Callable[[], bool]) -> Iterator[None]:
@@ -146,9 +169,12 @@ class CatchUp:
             if self._gap_not_noted:
                 self._gap_not_noted = False
                 self.note_gap()
+            self._note_what_was_dropped()
             while not self._stop.is_set() and self.look_up_one():
                 pass
-            if not (self._wanted or self._gap_not_noted):  # else a bot that starts now would not look far enough back
+            if not (
+                self._wanted or self._gap_not_noted or self._dropped
+            ):  # else a bot that starts now would not look far enough back
                 with suppress(RedisError):
                     self._redis.set(_LISTENED, f"{heard_at:.6f}")
             pause_s = self.pause_s()
@@ -157,6 +183,21 @@ class CatchUp:
         floor = self._listened_until()
         for active in self._store.lately_active(datetime.now(UTC) - lately, limit):
             self.note_thread(active.thread, max(active.newest_ts, floor, key=moment))
+
+    def _note_what_was_dropped(self) -> None:
+        over = {team: dropped for team, dropped in self._dropped.copy().items() if time.time() >= dropped.over}
+        if not over:
+            return
+        try:
+            active = self._store.lately_active(datetime.now(UTC) - GAP_LATELY, START_THREADS)
+        except StoreUnreachable:
+            return
+        for thread in (each.thread for each in active if each.thread.team in over):
+            self.note_thread(thread, over[thread.team].after)
+        with self._lock:
+            for team, dropped in over.items():
+                if self._dropped[team] == dropped:  # else more was dropped meanwhile
+                    del self._dropped[team]
 
     def _listened_until(self) -> str:
         """The ts up to which a bot has certainly listened. What it left alone before that was not for it."""

@@ -16,7 +16,7 @@ from slack_bolt import App
 from slack_bolt.error import BoltError
 from slack_sdk import WebClient
 
-from bot.app import build_app
+from bot.app import build_app, noting_limits
 from bot.catch_up import CatchUp
 from bot.desks import Desks
 from bot.health import health_served
@@ -175,6 +175,7 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
         app = _connected_app(
             workspaces.only.client, store, desks, retry_buffer, signing_secret=signing_secret, installing=installing
         )
+        app.use(noting_limits(catch_up.note_dropped))
         retry_buffer.resume()
         catch_up.note_start()
         yield app, redis, catch_up

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from slack_bolt import BoltRequest
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
 from bot import running_bot
+from bot.catch_up import CatchUp
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
 from playground import Address, running
@@ -86,6 +88,20 @@ def test_whatever_slack_sends_is_acked(tmp_path: Path, address: Address, body: d
     envelope = {"team_id": "T0PLAYGRND", "team": {"id": "T0PLAYGRND"}, "user": {"id": "U0ANA00001"}}
     with running_bot(settings_for(tmp_path, address.api_url)) as app:
         assert app.dispatch(BoltRequest(body=envelope | body, mode="socket_mode")).status == 200
+
+
+def test_a_bot_hears_that_slack_drops_events(tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[tuple[str, float]] = []
+    monkeypatch.setattr(CatchUp, "note_dropped", lambda _, team, since: noted.append((team, since)))
+    minute = int(time.time()) // 60 * 60
+    with running_bot(settings_for(tmp_path, address.api_url)) as app:
+        for said in (minute, 1, 1e300, "now", True, None, minute + 10_000):
+            body = {"type": "app_rate_limited", "team_id": "T0PLAYGRND", "minute_rate_limited": said}
+            assert app.dispatch(BoltRequest(body=body, mode="socket_mode")).status == 200
+    assert noted[0] == ("T0PLAYGRND", minute)
+    assert {team for team, _ in noted} == {"T0PLAYGRND"}
+    assert all(minute - 120 <= since <= time.time() for _, since in noted)
+    assert len(noted) == 7
 
 
 def test_the_bot_waits_for_a_slack_that_starts_later(tmp_path: Path) -> None:

@@ -132,6 +132,44 @@ def test_a_gap_looks_up_few_threads(bot_: Bot, monkeypatch: pytest.MonkeyPatch) 
     assert bot_.taken == ["more 3", "more 2"]
 
 
+def test_what_slack_dropped_is_read_once_it_has_stopped_also_before_a_later_message(
+    bot_: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    known(bot_, "and net, please", key)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    bot_.catch_up.note_dropped(bot_.slack.team, float(key.root_ts) - 1)
+    bot_.catch_up.note_dropped("T0ANOTHER1", float(key.root_ts) - 1)
+    with bot_.catch_up.running(lambda: True):
+        eventually(lambda: bot_.redis.get("threadbook:bot:listened") is None, "a look")
+        assert bot_.taken == [], "Slack still drops"
+        now += bot.catch_up.DROPPED_S
+        eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None, "the end of all look-ups")
+    assert bot_.taken == ["only 2023"]
+
+
+def test_what_slack_drops_while_the_store_is_away_is_read_later(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    monkeypatch.setattr(bot.catch_up, "DROPPED_S", 0.0)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    asked = threading.Event()
+
+    def away(*_: object) -> None:
+        asked.set()
+        raise StoreUnreachable("away")
+
+    with bot_.catch_up.running(lambda: True), monkeypatch.context() as patch:
+        patch.setattr(bot_.store, "lately_active", away)
+        bot_.catch_up.note_dropped(bot_.slack.team, float(key.root_ts) - 1)
+        assert asked.wait(PATIENCE_S)
+        patch.undo()
+        eventually(lambda: bot_.taken == ["only 2023"], "what was dropped")
+
+
 def test_a_thread_that_is_quiet_costs_one_call(bot_: Bot) -> None:
     for number in range(3):
         known(bot_, f"question {number}")
