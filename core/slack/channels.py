@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any, Literal
 
@@ -117,9 +117,10 @@ class Channels(People):
     def _conversations(self, **of: str) -> frozenset[str]:
         kinds = "public_channel,private_channel,mpim"
         pages = self._repeatable.users_conversations(types=kinds, exclude_archived=True, limit=1_000, **of)
-        return frozenset(
-            str(channel["id"]) for page in islice(pages, MAX_PAGES) for channel in page.get("channels") or ()
-        )
+        found = [channel for page in islice(pages, MAX_PAGES) for channel in page.get("channels") or ()]
+        for channel in found:  # a look-up for each name would use up the budget of conversations.info
+            self._keep_name(str(channel["id"]), channel)
+        return frozenset(str(channel["id"]) for channel in found)
 
     def channel_name(self, channel_id: str) -> str:
         """The name of a channel with its "#", cached; the id when Slack gives none."""
@@ -133,8 +134,12 @@ class Channels(People):
         except LOST as error:
             log.info("channel_unknown", error=error)
             return channel_id
+        return self._keep_name(channel_id, about)
+
+    def _keep_name(self, channel_id: str, about: Mapping[str, Any]) -> str:
         name = one_line(str(about.get("name") or ""))
+        shown = f"#{name}" if name else channel_id
         if len(self._channel_names) >= MAX_KEPT:
             self._channel_names.clear()
-        self._channel_names[channel_id] = f"#{name}" if name else channel_id
-        return self._channel_names[channel_id]
+        self._channel_names[channel_id] = shown
+        return shown

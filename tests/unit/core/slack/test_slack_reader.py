@@ -68,3 +68,12 @@ def test_of_a_channel_that_is_hidden_from_us_nobody_is_told_anything(error: str)
     assert not reader.may_read("C0HIDDEN01", BEN, {slack.team})
     assert not reader.is_public("C0HIDDEN01")
     assert reader.outsiders_in("C0HIDDEN01", {slack.team}) == "unknown"
+
+
+def test_the_names_of_shared_channels_come_with_the_channels() -> None:
+    slack = FakeSlack()
+    slack.channels |= {f"C0MORE{n:04}": {"name": f"more-{n}", "members": [BEN]} for n in range(90)}
+    reader = SlackReader(slack.client())
+    names = {reader.channel_name(channel) for channel in reader.shared_channels(BEN) or ()}
+    assert names == {"#sales", *(f"#more-{n}" for n in range(90))}
+    assert "conversations.info" not in [method for method, _ in slack.calls]
