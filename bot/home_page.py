@@ -64,6 +64,7 @@ class HomePages:
         listed = self._lists.listed(person, together)
         entries, more = listed.entries, listed.more
         pinned, more["pinned"] = self._threads.pinned(person.reader, drawn.LISTED)
+        schedules, more["schedules"] = self._schedules.entries(person.reader)
         sources, hidden = self._sources(person, settings)
         channels = None if together is None else tuple(sorted(together))
         return HomePage(
@@ -83,7 +84,7 @@ class HomePages:
             sources=tuple(sources),
             hidden_sources=hidden,
             memory=self._entries.places(person.reader),
-            schedules=self._schedules.entries(person.reader),
+            schedules=schedules,
             admin=self._admin(person, settings, chosen),
         )
 

@@ -22,7 +22,7 @@ from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment
 from core.schedules import State
 from core.slack.home import thread_url
-from core.slack.schedule_views import Do, ScheduleEntry, notice_view
+from core.slack.schedule_views import LISTED, Do, ScheduleEntry, notice_view
 from core.slack.text import clip, escape
 from core.slack.writer import SlackWriter
 from core.store import Store
@@ -55,12 +55,13 @@ class TeamSchedules:
         self._reader = reader
         self._redraw = redraw
 
-    def entries(self, reader: Reader) -> tuple[ScheduleEntry, ...]:
-        """What the home of this person lists: those at work first, the newest first."""
-        found = [each for each in reversed(self._store.schedules()) if self._sees(reader, each)]
+    def entries(self, reader: Reader) -> tuple[tuple[ScheduleEntry, ...], int]:
+        """What the home of this person lists, those at work first, the newest first; and how many more there are."""
+        sees = self._sight(reader)
+        found = [each for each in reversed(self._store.schedules()) if sees(each)]
         workspace = self._slack.workspace_url()
         entries = []
-        for each in sorted(found, key=lambda one: one.state == "stopped"):
+        for each in sorted(found, key=lambda one: one.state == "stopped")[:LISTED]:  # each may take calls to Slack
             following = moment(each.next_at, each.order.zone, reader.language)
             state = say(f"schedule_is_{each.state}", reader.language, next=following, reason=each.reason)
             author = self._slack.user_name(each.owner)
@@ -70,7 +71,7 @@ class TeamSchedules:
             may = offered if offered and self._may(reader, thread) else ()
             url = thread_url(workspace, thread)
             entries.append(ScheduleEntry(url, each.said, about, each.thread_id, each.id, may))
-        return tuple(entries)
+        return tuple(entries), len(found) - len(entries)
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Pause, resume or stop a schedule. Returns the outcome, a word for the log."""
@@ -79,8 +80,8 @@ class TeamSchedules:
         if press is None or button is None or ThreadKey.parse(button.thread).team != team:
             return "malformed"
         reader = self._reader(team, press.user)
-        rows = self._store.schedules(button.thread)
-        row = next((each for each in rows if each.id == button.schedule and self._sees(reader, each)), None)
+        rows, sees = self._store.schedules(button.thread), self._sight(reader)
+        row = next((each for each in rows if each.id == button.schedule and sees(each)), None)
         outcome = "gone" if row is None else self._change(press, reader, row, button.do)
         self._handler.background.after_ack(self._redraw, team, press.user)
         return outcome
@@ -115,12 +116,15 @@ class TeamSchedules:
         except OursToFix as error:
             log.warning("schedule_change_not_told", error=error)
 
-    def _sees(self, reader: Reader, row: ScheduleRow) -> bool:
-        thread = ThreadKey.parse(row.thread_id)
-        if thread.team != reader.team:
-            return False
-        together = self._slack.shared_channels(reader.user) or frozenset()
-        return thread.channel == reader.direct or thread.channel in together
+    def _sight(self, reader: Reader) -> Callable[[ScheduleRow], bool]:
+        """Whether a person sees a schedule. What Slack refuses to say is not kept, so it is asked once for all."""
+        seen = {*(self._slack.shared_channels(reader.user) or ()), reader.direct}
+
+        def sees(row: ScheduleRow) -> bool:
+            thread = ThreadKey.parse(row.thread_id)
+            return thread.team == reader.team and thread.channel in seen
+
+        return sees
 
     def _may(self, reader: Reader, thread: ThreadKey) -> bool:
         return bool(self._handler.gate.verdict_on(reader.user, thread, Action.SCHEDULE))

@@ -136,7 +136,7 @@ def home_view(page: HomePage) -> View:
         kit.paragraph(say("home_intro", language)),
         kit.actions(*_buttons(page)),
         *_threads(page),
-        *schedule_blocks(page.schedules, page.language),
+        *schedule_blocks(page.schedules, page.more.get("schedules", 0), page.language),
         *_usage(page),
         *_defaults(page),
         *_sight(page),

@@ -33,19 +33,19 @@ class ScheduleEntry:
     may: tuple[Do, ...] = ()
 
 
-def schedule_blocks(entries: Sequence[ScheduleEntry], language: Language) -> list[Block]:
-    """The part of the home with these schedules; nothing where there are none."""
+def schedule_blocks(entries: Sequence[ScheduleEntry], more: int, language: Language) -> list[Block]:
+    """The part of the home with these schedules and the number of the others; nothing where there are none."""
     if not entries:
         return []
     blocks = [kit.header(say("home_schedules", language))]
-    for entry in entries[:LISTED]:
+    for entry in entries:
         said = clip(" ".join(entry.said.split()), _LINE) or "…"
         link = {"type": "link", "url": entry.url, "text": said} if entry.url else _text(said)
         about = _text(f" · {clip(' '.join(entry.about.split()), 2 * _LINE)}")
         blocks.append(kit.rich_text({"type": "rich_text_section", "elements": [link, about]}))
         if entry.may:
             blocks.append(kit.actions(*(_button(entry, do, language) for do in entry.may)))
-    if (more := len(entries) - LISTED) > 0:
+    if more:
         blocks.append(kit.context(escape(say("report_more", language, count=more))))
     return blocks
 

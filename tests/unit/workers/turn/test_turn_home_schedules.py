@@ -28,6 +28,14 @@ def scheduled(world: World, words: str, schedule_id: str) -> ThreadKey:
     return key
 
 
+def copied(world: World, key: ThreadKey, n: int) -> None:
+    """One more schedule of the thread, of somebody else."""
+    lease = Lease(thread_id=key.id, token=world.store.raise_fence(key.id), owner="w")
+    (first, *_) = world.store.schedules(key.id)
+    more: dict[str, Any] = {"said": first.said, "order": first.order, "next_at": first.next_at, "shown": []}
+    world.store.add_schedule(lease, first.turn_id, owner=f"U0PERSON{n:02}", schedule_id=f"s{n}", **more)
+
+
 def test_schedules_stand_with_owner_next_run_and_why_they_stopped(world: World) -> None:
     scheduled(world, "every Monday 9:00 run this again", "s1")
     scheduled(world, "every day at 8 run this again", "s2")
@@ -116,6 +124,26 @@ def test_more_schedules_than_a_home_lists_are_counted(world: World) -> None:
     lobby = Lobby(world)
     assert "and 2 more" in lobby.open(ANA)
     assert len(world.slack.homes[ANA]["blocks"]) < Limit.VIEW_BLOCKS
+
+
+def test_a_home_asks_slack_only_about_the_schedules_that_it_lists(world: World) -> None:
+    key = scheduled(world, "every Monday 9:00 run this again", "s0")
+    for n in range(1, 60):
+        copied(world, key, n)
+    world.slack.calls.clear()
+    assert "and 52 more" in Lobby(world).open(ANA)
+    looked_up = {arguments["user"] for method, arguments in world.slack.calls if method == "users.info"}
+    assert len(looked_up - {ANA}) <= 8
+
+
+def test_channels_that_slack_does_not_tell_of_are_asked_for_a_few_times_however_many_schedules(world: World) -> None:
+    key = scheduled(world, "every Monday 9:00 run this again", "s0")
+    for n in range(1, 30):
+        copied(world, key, n)
+    world.slack.calls.clear()
+    world.slack.fault("users.conversations", "error", error="missing_scope", times=1_000)
+    assert "every Monday" not in Lobby(world).open(ANA)
+    assert sum(method == "users.conversations" for method, _ in world.slack.calls) < 10
 
 
 @pytest.mark.parametrize("body", [{}, {"actions": []}, {"actions": [{"value": "x"}], "user": {"id": ANA}}])
