@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from core.second_route import Mode
@@ -188,6 +188,7 @@ class Turn:
     second_calls: int | None = None
     sections: tuple[str, ...] = ()
     costs: CostBound | None = None
+    _numbers: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def thread_steps(self) -> Iterator[Step]:
@@ -198,8 +199,11 @@ class Turn:
 
     def number_of(self, cell: CellRan) -> int:
         """The place of a cell among the thread's cells, from 1: by it the model and its tokens name the cell."""
-        numbered = enumerate((step for step in self.thread_steps if isinstance(step, CellRan)), 1)
-        return next((number for number, step in numbered if step.cell_id == cell.cell_id), 0)
+        if not self._numbers:  # a prompt names hundreds of cells: each look through a long thread would take its time
+            cells = (step.cell_id for step in self.thread_steps if isinstance(step, CellRan))
+            for number, cell_id in enumerate(cells, 1):
+                self._numbers.setdefault(cell_id, number)
+        return self._numbers.get(cell.cell_id, 0)
 
     @property
     def context_chars(self) -> int:

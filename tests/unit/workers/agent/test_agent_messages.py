@@ -526,3 +526,36 @@ def test_an_endpoint_gets_its_own_id_of_a_call_back_however_long_it_is() -> None
     told = messages(turn(asked(), reply, cell("x = 1")))
     assert [each["id"] for message in told for each in message.get("tool_calls", ())] == [wire_id]
     assert [message["tool_call_id"] for message in told if message["role"] == "tool"] == [wire_id]
+
+
+# --- what a long thread costs
+
+
+def with_errors(count: int) -> Turn:
+    """A turn behind so many others, each with a cell that failed by a wrong name and one that ran."""
+    earlier = tuple(
+        (
+            asked(),
+            run("print(totl)", "c1"),
+            failed(f"NameError: name 'totl_{n}' is not defined", "print(totl)", call_id="c1", number=2 * n),
+            run(f"total_{n} = 1", "c2"),
+            cell(f"total_{n} = 1", "c2", number=2 * n + 1),
+            Finished(report="North sells most."),
+        )
+        for n in range(count)
+    )
+    return turn(asked("And last year?"), earlier=earlier)
+
+
+def test_a_prompt_goes_through_a_long_thread_a_few_times_however_many_cells_it_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[Turn] = []
+    steps = Turn.thread_steps.fget
+    assert steps is not None
+    monkeypatch.setattr(Turn, "thread_steps", property(lambda turn: looks.append(turn) or steps(turn)))
+    messages(with_errors(2))
+    few = len(looks)
+    looks.clear()
+    assert 'Cell 36 "Step": ok' in text(messages(with_errors(18)))
+    assert len(looks) == few
