@@ -6,6 +6,7 @@ import builtins
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from core.steps import CellRan, Step
 from workers.agent.about_steps import since_reset
@@ -69,18 +70,23 @@ def near_values(cell: CellRan, before: Sequence[Step]) -> list[str]:
 
 def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = False) -> str:
     """ "Did you mean …?" when a name is similar, else (if wanted) the existing names."""
-    known = list(dict.fromkeys(candidates))
-    for name in known:
-        if _loosely(name) == _loosely(word) and name != " ".join(name.split()):
-            return f"it is called {name!r}{_edges(name)} (among the {what})"
-    folded = {name.casefold().strip(): name for name in reversed(known)}
-    close = difflib.get_close_matches(word.casefold().strip(), folded, n=3, cutoff=0.7)
-    if close:
-        return f"did you mean {' or '.join(repr(folded[name]) for name in close)}? (among the {what})"
+    known = tuple(dict.fromkeys(candidates))
+    if found := _similar(word, known):
+        return f"{found} (among the {what})"
     if list_all and known:
         more = f" and {len(known) - _MAX_LISTED} more" if len(known) > _MAX_LISTED else ""
         return f"{what}: {', '.join(repr(one_line(name, 80)) for name in known[:_MAX_LISTED])}{more}"
     return ""
+
+
+@lru_cache(maxsize=512)  # each prompt of a thread asks again for every error that it shows
+def _similar(word: str, known: tuple[str, ...]) -> str:
+    for name in known:
+        if _loosely(name) == _loosely(word) and name != " ".join(name.split()):
+            return f"it is called {name!r}{_edges(name)}"
+    folded = {name.casefold().strip(): name for name in reversed(known)}
+    close = difflib.get_close_matches(word.casefold().strip(), folded, n=3, cutoff=0.7)
+    return f"did you mean {' or '.join(repr(folded[name]) for name in close)}?" if close else ""
 
 
 def _loosely(name: str) -> str:

@@ -45,6 +45,7 @@ def strings(code: str) -> tuple[str, ...]:
     return tuple(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
+@lru_cache(maxsize=4_096)  # a hint about a name asks for those of every cell of the thread
 def assigned_names(code: str, from_line: int = 1) -> tuple[str, ...]:
     """The names that top-level statements ending at `from_line` (1-based) or later bind: variables, imports,
     functions."""

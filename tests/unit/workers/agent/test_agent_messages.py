@@ -559,3 +559,15 @@ def test_a_prompt_goes_through_a_long_thread_a_few_times_however_many_cells_it_s
     looks.clear()
     assert 'Cell 36 "Step": ok' in text(messages(with_errors(18)))
     assert len(looks) == few
+
+
+def test_the_next_prompt_of_a_thread_parses_no_cell_and_compares_no_names_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread = with_errors(300)
+    assert "did you mean 'total_99'" in text(messages(thread))
+    again: list[str] = []
+    monkeypatch.setattr("core.python_source.parsed", again.append)
+    monkeypatch.setattr("difflib.get_close_matches", lambda word, *_, **__: again.append(word) or [])
+    assert "did you mean 'total_99'" in text(messages(thread))
+    assert again == []
