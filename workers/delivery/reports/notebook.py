@@ -18,7 +18,7 @@ from core.slack.markdown import escape_markdown
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
-from workers.agent.program import Part, parsed, program
+from workers.agent.program import Part, parsed
 from workers.delivery.reports.compose import checked, figures, statements
 from workers.delivery.reports.tools import team_setup, tools_setup
 from workers.delivery.reports.values import ReportInput
@@ -102,7 +102,7 @@ _NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figur
 
 def notebook(given: ReportInput) -> str:
     """analysis.ipynb as JSON: the question, every cell that ran well with its outputs, the report."""
-    parts = program((*given.earlier, *given.cells))
+    parts = given.parts
     asked_so_far = [one.question for one in given.past if one.question.strip()] + [given.question]
     quoted = ("\n".join(f"> {line}" for line in question.splitlines()) for question in asked_so_far)
     cells = [_markdown(given.safe("\n\n".join(text for text in quoted if text)) or "…")]
@@ -150,7 +150,7 @@ def _code(source: str, count: int | None, outputs: list[dict[str, Any]]) -> dict
 
 def script(given: ReportInput) -> str:
     """analysis.py: the same code in one file; last values are printed, charts saved beside it."""
-    parts = program((*given.earlier, *given.cells))
+    parts = given.parts
     futures = sorted({line for part in parts for line in futures_in(part.code)})
     setup = setup_of(parts, backend='matplotlib.use("Agg")  # charts are saved as files\n')
     saving = "_save_charts" if "pyplot" in setup else ""

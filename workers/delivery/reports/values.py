@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from core.clean_room import CleanRoom
 from core.phrases import say
@@ -25,6 +26,7 @@ from core.steps import (
 )
 from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
+from workers.agent.program import Part, program
 
 PAGE = "report.html"
 """The file that holds all of a report."""
@@ -38,7 +40,7 @@ class PastReport:
     report: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that what is asked for each cell of a long thread is worked out once
 class ReportInput:
     """A finished turn, as far as its report needs it.
 
@@ -73,10 +75,15 @@ class ReportInput:
     past: tuple[PastReport, ...] = ()
     sections: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def numbered(self) -> Mapping[str, NumberedCell]:
         """The thread's cells by id, numbered as in the notebook."""
         return numbered_cells(((*self.earlier, *self.cells),))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The thread's code as a program."""
+        return program((*self.earlier, *self.cells))
 
     @property
     def safe_report(self) -> str:
@@ -88,9 +95,13 @@ class ReportInput:
 
         Another image or link, of the model's or of the data's, would tell a stranger that the file was opened.
         """
-        charts = {figure.name for cell in (*self.earlier, *self.cells) for figure in cell.figures}
-        asked = [one.question for one in self.past]
-        return sanitize(text, charts.union(*map(addresses, (self.question, *asked))))
+        return sanitize(text, self._linked)
+
+    @cached_property
+    def _linked(self) -> frozenset[str]:
+        """The charts and the addresses that a file may link."""
+        charts = frozenset(figure.name for cell in (*self.earlier, *self.cells) for figure in cell.figures)
+        return charts.union(*map(addresses, (self.question, *(one.question for one in self.past))))
 
 
 @dataclass(frozen=True, slots=True)
