@@ -83,7 +83,13 @@ class Knowledge:
             return self._read[1]
 
     def _get(self, driver: Driver) -> _Known:
-        with self._building:  # built once, also when many threads ask at the same time
+        before = self._known
+        # Built once, also when many threads ask at the same time. A large schema takes seconds: whoever asks while it
+        # is built again gets what was known before.
+        if not self._building.acquire(blocking=before is None):
+            assert before is not None  # noqa: S101 - else the lock was waited for; mypy cannot see it
+            return before
+        try:
             if self._known is None or time.monotonic() - self._known.at > KNOWN_S:
                 dictionary = Dictionary() if self._folder is None else read_folder(self._folder)
                 if dictionary.faults:
@@ -91,6 +97,8 @@ class Knowledge:
                 schema = Schema(catalogue_of(self._source, driver), dictionary)
                 self._known = _Known(schema, dictionary.metrics, time.monotonic())
             return self._known
+        finally:
+            self._building.release()
 
 
 def _metrics(metrics: tuple[Metric, ...], words: str, tokens: int, *, others: bool = False) -> str:
