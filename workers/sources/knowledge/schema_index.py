@@ -160,10 +160,13 @@ class _Meanings:
             self.names.update(chain(pieces(table.name.name), *(pieces(column.name) for column in table.columns)))
         everywhere: Counter[str] = sum(self._told.values(), Counter())
         self._known = set(map(stem, everywhere))
-        self._by_letter: dict[str, list[str]] = {}
+        self._by_letters: dict[str, list[str]] = {}
+        """The words by their first letter and any other one: a word has all letters of its short form."""
         for word, _ in everywhere.most_common():
-            self._by_letter.setdefault(word[0], []).append(word)
+            for letter in set(word[1:]):
+                self._by_letters.setdefault(word[0] + letter, []).append(word)
         self._longer: dict[str, list[str]] = {}
+        self._found: dict[tuple[str, str], list[str]] = {}
 
     def unexplained(self) -> dict[str, list[str]]:
         """Parts of names that stand in no text, by their first letter."""
@@ -207,11 +210,19 @@ class _Meanings:
             return SHORT_FORMS[part]
         if stem(part) in self._known:
             return []
+        if (part, schema) not in self._found:
+            told = self._told[schema]
+            longer = sorted(self._longer_of(part), key=lambda word: -told[word])
+            self._found[part, schema] = list(islice(dict.fromkeys(map(stem, longer)), MOST_MEANINGS))
+        return self._found[part, schema]
+
+    def _longer_of(self, part: str) -> list[str]:
+        """The words that a part of a name may stand for. Only those with its rarest letter are compared with it: a
+        schema has thousands of parts and thousands of words."""
         if part not in self._longer:
-            self._longer[part] = [word for word in self._by_letter.get(part[0], ()) if abbreviates(part, word)]
-        told = self._told[schema]
-        longer = sorted(self._longer[part], key=lambda word: -told[word])
-        return list(islice(dict.fromkeys(map(stem, longer)), MOST_MEANINGS))
+            likely = (self._by_letters.get(part[0] + letter, []) for letter in set(part[1:]))
+            self._longer[part] = [word for word in min(likely, key=len, default=[]) if abbreviates(part, word)]
+        return self._longer[part]
 
 
 def listed_values(catalogue: Catalogue, entries: dict[TableName, TableEntry]) -> dict[ColumnPlace, Sequence[str]]:

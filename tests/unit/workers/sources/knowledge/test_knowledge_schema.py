@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from bench.schema_world import COLUMNS, TABLES, World, world
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table
+from workers.sources.knowledge import schema_index
 from workers.sources.knowledge.entries import Dictionary
 from workers.sources.knowledge.schema_text import BUDGET, Schema, SchemaText
 from workers.sources.knowledge.tokens import estimated_tokens
+from workers.sources.knowledge.words import abbreviates
 from workers.sources.values import TableName
 
 
@@ -125,3 +127,22 @@ def test_any_question_gets_a_text_within_its_budget(question: str, budget: int) 
 @cache
 def bare_schema() -> Schema:
     return Schema(world(1, 0).catalogue, Dictionary())
+
+
+def test_a_part_of_a_name_is_compared_only_with_the_words_that_have_its_letters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[tuple[str, str]] = []
+
+    def compare(short: str, word: str) -> bool:
+        compared.append((short, word))
+        return abbreviates(short, word)
+
+    monkeypatch.setattr(schema_index, "abbreviates", compare)
+    words = [f"b{first}{second}d" for first in "aeiou" for second in "lmnrst"]
+    comment = f"{' '.join(words)} bazaar"
+    tables = [Table(TableName("s", f"t{n}"), (Column(f"bz{'r' * (n + 1)}", "int"),), comment) for n in range(20)]
+    schema = Schema(Catalogue((*tables, Table(TableName("s", "x"), (Column("bzr", "int"),))), ("s",)), Dictionary())
+    assert schema.for_question("how large is the bazaar?").tables
+    assert ("bzr", "bazaar") in compared
+    assert not {word for _, word in compared} & set(words)
