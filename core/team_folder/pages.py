@@ -107,10 +107,11 @@ def without_entry(page: str, entry: Entry) -> str | None:
 
 def same_title(one: str, other: str) -> bool:
     """Whether two titles name the same thing: letter case, blanks and quotation marks do not count."""
-    return _plain(one) == _plain(other)
+    return plain_title(one) == plain_title(other)
 
 
-def _plain(title: str) -> str:
+def plain_title(title: str) -> str:
+    """A title as it is compared with others."""
     return " ".join(re.sub(r"[\"'`“”‘’«»*_]", "", title).casefold().split())
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from core.steps import Recalled, TeamNote
 from core.team_folder.entries import Entries, Note, page_name
 from core.team_folder.folder import Page, TeamFolder
-from core.team_folder.pages import Entry, as_read, entries_of, same_title
+from core.team_folder.pages import Entry, as_read, entries_of, plain_title, same_title
 from core.team_folder.spaces import Spaces
 from workers.memory.remembering import Draft
 from workers.sources.knowledge.ranking import Ranking
@@ -29,21 +30,31 @@ INSTEAD = "; instead of "
 """Stands in the line that says who kept an entry, before the place of the entry that it stands instead of."""
 
 
+class _Index(NamedTuple):
+    """The entries of some spaces as they stood on these pages, and where entries of the same title are."""
+
+    pages: tuple[Page, ...]
+    notes: list[Note]
+    ranking: Ranking
+    titled: dict[str, list[int]]
+
+
 class Documents(Entries):
     """The team's pages with what a question needs of them. Safe to share between threads."""
 
     def __init__(self, folder: TeamFolder) -> None:
         super().__init__(folder)
-        self._index: dict[tuple[str, ...], tuple[tuple[Page, ...], list[Note], Ranking]] = {}
+        self._index: dict[tuple[str, ...], _Index] = {}
         self._lock = threading.Lock()
 
     def recall(self, spaces: Spaces, question: str, budget: int) -> Recalled | None:
         """What a question needs of what its channel may read, in at most `budget` characters, and as many for other
         meanings of the same terms; None for nothing."""
-        notes, ranking = self._indexed(spaces.read)
+        index = self._indexed(spaces.read)
+        notes = index.notes
         if not notes:
             return None
-        scores = ranking.scores(_asked(question))
+        scores = index.ranking.scores(_asked(question))
         order = sorted(range(len(notes)), key=lambda at: (-float(scores[at]), at))
         least = LEAST_SHARE * float(scores[order[0]])
         relevant = [at for at in order if scores[at] > 0 and scores[at] >= least]
@@ -54,7 +65,7 @@ class Documents(Entries):
         clashes: list[str] = []
         room = budget  # other meanings may take as much again
         for at in list(taken):
-            others = [n for n, other in enumerate(notes) if clash(notes[at], other)]
+            others = [n for n in index.titled[plain_title(notes[at].entry.title)] if clash(notes[at], notes[n])]
             if others and not any(same_title(notes[at].entry.title, known) for known in clashes):
                 clashes.append(notes[at].entry.title)
                 told = _within(notes, [n for n in others if n not in taken], room)
@@ -97,18 +108,21 @@ class Documents(Entries):
         new = Note(f"{spaces.own}/{draft.file}", as_read(Entry(draft.title, draft.text)))
         return [note for note in self.notes(spaces.read) if clash(new, note)]
 
-    def _indexed(self, spaces: tuple[str, ...]) -> tuple[list[Note], Ranking]:
+    def _indexed(self, spaces: tuple[str, ...]) -> _Index:
         """The entries of these spaces with their index, which is made again when a page changed."""
         pages = tuple(page for space in spaces for page in self.folder.pages(space))
         with self._lock:
             known = self._index.get(spaces)
-        if known is not None and known[0] == pages:
-            return known[1], known[2]
+        if known is not None and known.pages == pages:
+            return known
         notes = [Note(page.file, entry) for page in pages for entry in entries_of(page.text, page_name(page.file))]
-        ranking = Ranking([_words(note) for note in notes])
+        titled: dict[str, list[int]] = {}
+        for at, note in enumerate(notes):
+            titled.setdefault(plain_title(note.entry.title), []).append(at)
+        index = _Index(pages, notes, Ranking([_words(note) for note in notes]), titled)
         with self._lock:
-            self._index[spaces] = pages, notes, ranking
-        return notes, ranking
+            self._index[spaces] = index
+        return index
 
 
 def clash(one: Note, other: Note) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.team_folder.entries import Note
 from core.team_folder.folder import NotWritten, TeamFolder
 from core.team_folder.pages import Entry
 from core.team_folder.spaces import Spaces
-from workers.memory.documents import Documents
+from workers.memory.documents import Documents, clash
 from workers.memory.remembering import Draft
 
 OWN = Spaces("channels/C1", ("projects/churn", "everyone"))
@@ -163,3 +164,22 @@ def test_a_new_definition_finds_the_other_meanings_it_clashes_with(documents: Do
     (found,) = documents.clashing(OWN, Draft("definitions.md", "Churn", "No order in 90 days."))
     assert found.file == "everyone/definitions.md"
     assert documents.clashing(OWN, Draft("definitions.md", "churn", "No order in  a year.")) == []
+
+
+def test_a_question_compares_an_entry_only_with_those_of_its_title(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = "\n".join(f"## churn rule {n}\nChurn counts once.\n" for n in range(200))
+    write(documents, "channels/C1/definitions.md", f"{entries}\n## Churn\nOrdered once.\n")
+    write(documents, "everyone/definitions.md", "## “churn”\nLeft for good.\n")
+    compared: list[tuple[str, str]] = []
+
+    def compare(one: Note, other: Note) -> bool:
+        compared.append((one.entry.title, other.entry.title))
+        return clash(one, other)
+
+    monkeypatch.setattr("workers.memory.documents.clash", compare)
+    found = documents.recall(OWN, "what is churn?", 6_000)
+    assert found is not None
+    assert found.clashes == ("Churn",)
+    assert len(compared) < 2 * len(entries.splitlines())
