@@ -124,8 +124,11 @@ class Vectors(Part):
     def drop_orphaned_vectors(self) -> int:
         """Delete the vectors of threads that are gone: a purge by code that knows nothing of vectors leaves them."""
         c = t.thread_vectors.c
+        gone = ~exists(select(t.turns.c.id).where(t.turns.c.thread_id == c.thread_id))
+        with self._reading() as db:  # in SQLite nobody else can write while a DELETE looks at the row of every thread
+            if db.execute(select(c.thread_id).where(gone).limit(1)).first() is None:
+                return 0
         with self._writing() as db:
-            gone = ~exists(select(t.turns.c.id).where(t.turns.c.thread_id == c.thread_id))
             return db.execute(delete(t.thread_vectors).where(gone)).rowcount
 
     # --- searches

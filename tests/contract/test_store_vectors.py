@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from test_store_search import CHURN, OTHER, lease_of, message
 
 from core.steps import Asked, Finished
@@ -111,6 +113,22 @@ def test_vectors_that_a_purge_of_older_code_left_are_deleted(store: Store) -> No
         db.exec_driver_sql("DELETE FROM turns")
     assert store.drop_orphaned_vectors() == 2
     assert kept(store) == []
+
+
+def test_a_look_for_left_vectors_that_finds_none_holds_up_no_writer(store: Store) -> None:
+    made(store)
+    sent: list[str] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        sent.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        assert store.drop_orphaned_vectors() == 0
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert any(each.startswith("SELECT") for each in sent)
+    assert not any(each.startswith(("DELETE", "BEGIN IMMEDIATE")) for each in sent)
 
 
 def test_a_new_description_makes_the_vectors_anew(store: Store) -> None:
