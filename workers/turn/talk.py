@@ -86,12 +86,16 @@ def _relevant(
 
 
 def _as_said(context: TurnContext, event: dict[str, Any]) -> dict[str, Any]:
-    """The first message of a talk. People call the bot below what another app posted: that is read like a person's."""
+    """The first message of a talk. People call the bot below what another app posted: that is read, as a quotation.
+
+    What an app posts is often what a stranger wrote: it is data, and nobody's wish.
+    """
     if not event.get("bot_id") or event.get("user") == context.slack.bot_user():
         return event
     words = "\n\n".join(filter(None, (str(event.get("text") or ""), app_text(event))))
+    quoted = "\n".join(f"&gt; {line}" for line in words.splitlines())
     kept = {name: value for name, value in event.items() if name not in ("bot_id", "subtype")}
-    return {**kept, "user": event.get("user") or event["bot_id"], "text": words}
+    return {**kept, "user": event.get("user") or event["bot_id"], "text": quoted}
 
 
 def _answer_without_talk(context: TurnContext, lease: Lease, callers: Sequence[StoredMessage]) -> None:

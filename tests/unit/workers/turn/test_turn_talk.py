@@ -71,7 +71,7 @@ def test_what_another_app_posted_is_read_when_the_bot_is_called_in_below_it(worl
     key = ThreadKey(world.slack.team, CHANNEL, root["ts"])
     world.say("which region sold best?", thread=key)
     world.settle(key)
-    assert asked(world, key) == ["Weekly sales", "which region sold best?"]
+    assert asked(world, key) == ["> Weekly sales", "which region sold best?"]
     assert [file["path"] for file in world.steps(key, "briefed")[0]["files"]] == ["sales.csv"]
     assert world.statuses(key) == ["done"]
 
