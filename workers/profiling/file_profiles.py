@@ -15,7 +15,15 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from core.phrases import say
 from core.steps import ColumnNote, FileAbstract, FileProblem, Level, TableNote, TotalRow
@@ -230,8 +238,16 @@ class _File(_Said):
     problem: _Problem | None = None
 
 
+def _believed(said: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """A file's part of the answer, None where it is invalid: the other files are described all the same."""
+    try:
+        return validate(said)
+    except ValidationError:
+        return None
+
+
 class _Answer(_Said):
-    files: Annotated[list[_File], Field(max_length=200)]
+    files: Annotated[list[Annotated[_File | None, WrapValidator(_believed)]], Field(max_length=200)]
 
 
 def _answer(result: CellResult, paths: Sequence[str]) -> Mapping[str, _File]:
@@ -242,7 +258,7 @@ def _answer(result: CellResult, paths: Sequence[str]) -> Mapping[str, _File]:
         answer = _Answer.model_validate_json(parts[1])
     except ValidationError:
         return {}
-    return {file.path: file for file in answer.files}
+    return {file.path: file for file in answer.files if file is not None}
 
 
 def _abstract(file: _File, about: _About, language: Language) -> FileAbstract:

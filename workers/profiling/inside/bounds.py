@@ -36,6 +36,7 @@ class Bounds:
     cell: int = 60
     name: int = 200
     text: int = 2_000
+    notes: int = 40
     memory: int = 1_200_000_000
     """Bytes that describing one file may take."""
     seconds: int = 40

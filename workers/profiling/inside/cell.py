@@ -51,9 +51,11 @@ def describe(path: str, bounds: Bounds) -> dict[str, Any]:
     try:
         size = os.path.getsize(path)
         about = describe_file(path, bounds)
+        about["notes"] = about.get("notes", [])[: bounds.notes]
         return {"path": path, "size": size, "sha256": _sha256(path), "about": about}
     except Unusable as reason:
-        return {"path": path, "problem": {"code": reason.code, "values": reason.values}}
+        values = {name: cut(value, bounds.name) for name, value in reason.values.items()}
+        return {"path": path, "problem": {"code": reason.code, "values": values}}
     except FileNotFoundError:
         return {"path": path, "problem": {"code": "vanished", "values": {}}}
     except (MemoryError, RecursionError) as error:

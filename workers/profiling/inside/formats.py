@@ -496,21 +496,23 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
         more = len(book.sheet_names) - len(sheets)
         several = len(book.sheet_names) > 1
     notes = [_note("more_sheets", count=more)] if more else []
+    headers = []
     first: dict[str, Any] = {}
     tables = []
     for table, header, spoilt in sheets:
         tables.append(table)
         notes += spoilt.notes()
         if header:
-            notes.append(_note("sheet_header", sheet=cut(table["name"], 60), header=header))
+            headers.append(_note("sheet_header", sheet=cut(table["name"], 60), header=header))
         if not first and table["columns"]:
             first = _excel_arguments(table, header, spoilt, several)
-        elif spoilt.columns:
+        elif spoilt.columns or header:
             table["read"] = _call("pd.read_excel", path, _excel_arguments(table, header, spoilt, several))
     if several:
         notes.append(_note("sheets"))
     seen = _book_notes(path, names) if size <= bounds.workbook else None
     notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:_MOST_BOOK_NOTES]
+    notes += headers  # the lines of code say the same
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
 
 

@@ -118,7 +118,7 @@ def _tables(
             except Unusable as reason:
                 problems.append(f"{exact(member.filename, 60)} ({reason.code})")
             else:
-                tables += _placed(str(archive.filename), member.filename, copy, described)
+                tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
             finally:
                 if os.path.exists(copy):
                     os.remove(copy)
@@ -158,7 +158,12 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: str, most: 
     return size
 
 
-def _placed(path: str, member: str, copy: str, described: dict[str, Any]) -> list[dict[str, Any]]:
+def _end(name: str, limit: int) -> str:
+    """A path, at most `limit` characters of it: its end tells more than its first folders."""
+    return name if len(name) <= limit else "…" + name[1 - limit :]
+
+
+def _placed(path: str, member: str, copy: str, described: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
     """The tables of a member, named after it, with lines that read them out of the zip."""
     packed = f"zipfile.ZipFile({path!r})"
     place = f"{packed}.open({member!r})"
@@ -171,5 +176,5 @@ def _placed(path: str, member: str, copy: str, described: dict[str, Any]) -> lis
         text = rf"Path\({re.escape(repr(copy))}\)\.read_text\(encoding='([\w-]+)'\)"
         line = re.sub(text, lambda found: f"{place}.read().decode('{found[1]}')", line)
         table["read"] = line.replace(repr(copy), place)
-        table["name"] = member if len(tables) == 1 else f"{member} / {table['name']}"
+        table["name"] = _end(member if len(tables) == 1 else f"{member} / {table['name']}", bounds.name)
     return [table for table in tables if table["columns"]]

@@ -121,6 +121,14 @@ def test_a_file_name_cannot_break_out_of_the_cell(run_cell: RunCell, folder: Pat
     assert len(eval(abstract.read_hint, {"pd": pd})) == 1
 
 
+def test_an_ending_longer_than_a_name_may_be_is_an_unsupported_file(describe: Describe, folder: Path) -> None:
+    name = "a." + "y" * 240
+    (folder / name).write_bytes(b"\0\1\2\3" * 100)
+    abstracts, (problem,) = describe(name)
+    assert not abstracts
+    assert "cannot read this kind of file (.yyy" in problem.why
+
+
 def test_many_wide_files_shorten_the_answer(run_cell: RunCell, folder: Path) -> None:
     names = [f"wide{number}.csv" for number in range(10)]
     for name in names:
@@ -171,6 +179,16 @@ def test_an_answer_out_of_bounds_is_not_believed(
     abstracts, problems = read_abstracts(forged(honest, change), "en", ["data.csv"])
     assert not abstracts
     assert [problem.name for problem in problems] == ["data.csv"]
+
+
+def test_a_file_whose_answer_is_not_believed_takes_no_other_with_it(run_cell: RunCell, folder: Path) -> None:
+    for name in ("first.csv", "second.csv"):
+        (folder / name).write_text("a,b\n1,2\n")
+    names = ["first.csv", "second.csv"]
+    spoilt = forged(run_cell(names), lambda file: file.update(size=-1))
+    abstracts, problems = read_abstracts(spoilt, "en", names)
+    assert [abstract.path for abstract in abstracts] == ["second.csv"]
+    assert [problem.name for problem in problems] == ["first.csv"]
 
 
 def test_control_characters_do_not_come_through(honest: CellResult) -> None:

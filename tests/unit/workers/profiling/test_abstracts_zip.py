@@ -61,6 +61,14 @@ def test_each_table_of_a_zip_is_read_out_of_it(describe: Describe, folder: Path)
     assert sorted(path.name for path in folder.iterdir()) == ["all.zip"], "nothing is unpacked beside it"
 
 
+def test_a_table_in_deep_folders_is_named_by_the_end_of_its_path(describe: Describe, folder: Path) -> None:
+    name = "/".join(["销售部门" * 10] * 8) + "/january.csv"
+    members(folder / "deep.zip", {name: b"a,b\n1,2\n"})
+    abstract = sole(describe("deep.zip"))
+    assert abstract.tables[0].name.endswith("/january.csv")
+    assert frames(abstract)[abstract.tables[0].name]["b"].sum() == 2
+
+
 def test_a_zip_without_tables_lists_its_files(describe: Describe, folder: Path) -> None:
     members(folder / "docs.zip", {"a/letter.docx": b"x" * 10, "b.bin": b"\0"})
     abstract = sole(describe("docs.zip"))

@@ -194,6 +194,24 @@ def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder:
     assert "formulas without a stored value were not checked" in large.note
 
 
+def test_many_sheets_with_much_to_say_are_all_described(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number in range(22):
+        sheet = book.create_sheet(f"S{number}")
+        for row in ([f"Report {number}"], [], ["name", "answer"], ["a", "None"], ["b", "yes"], ["c", "no"]):
+            sheet.append(row)
+        sheet.merge_cells("A1:B1")
+    book.save(folder / "book.xlsx")
+    (abstract,), problems = describe("book.xlsx")
+    assert not problems
+    assert len(abstract.tables) == 20
+    assert "merged" in abstract.note
+    for table in abstract.tables:
+        frame = eval(table.read or abstract.read_hint, {"pd": pd})
+        assert list(frame.columns) == [column.name for column in table.columns] == ["name", "answer"]
+
+
 def test_hidden_rows_and_columns_of_a_sheet_are_a_note(describe: Describe, folder: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
