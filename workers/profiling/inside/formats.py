@@ -15,7 +15,7 @@ from . import databases, documents, kinds, packed, spreadsheets, statistics_file
 from .bounds import Bounds
 from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
-from .frames import LARGEST, cut, describe_frame, exact, is_inexact
+from .frames import LARGEST, cut, describe_frame, exact, holds_values, is_inexact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 from .lines import call as _call
@@ -96,6 +96,10 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
         # pandas reads a long file part by part, and would keep the same value as number and as text
         arguments["low_memory"] = False
         sample, rows = _read_table(pd, text, layout, arguments)
+    # the header names one column less: pandas makes names of rows of the first one
+    names_rows = not isinstance(sample.index, pd.RangeIndex)
+    if names_rows:
+        sample = sample.reset_index()
     notes = []
     if layout.open_quote:
         notes.append(_note("open_quote", rows=layout.open_quote))
@@ -129,7 +133,7 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
                 above=text.head.splitlines()[: layout.skip],
             )
         ],
-        "read_hint": _call("pd.read_csv", text.path, arguments),
+        "read_hint": _call("pd.read_csv", text.path, arguments) + (".reset_index()" if names_rows else ""),
         "notes": notes,
     }
 
@@ -634,13 +638,17 @@ def _parquet(path: str, size: int, bounds: Bounds) -> Described:
             )
             if loses_digits:
                 frame = content.to_pandas(types_mapper=_with_gaps)
+            names_rows = holds_values(frame.index) and not {*frame.index.names} & {*frame.columns}
+            if names_rows:
+                frame = frame.reset_index()
     except (ArrowException, OSError, StopIteration) as error:
         raise Unusable("corrupt", detail=cut(error, 160)) from None
     stem = os.path.splitext(os.path.basename(path))[0]
     return {
         "format": "parquet",
         "tables": [describe_frame(frame, stem, bounds, rows=rows, sampled=sampled)],
-        "read_hint": _call("pd.read_parquet", path, {"dtype_backend": "numpy_nullable"} if loses_digits else {}),
+        "read_hint": _call("pd.read_parquet", path, {"dtype_backend": "numpy_nullable"} if loses_digits else {})
+        + (".reset_index()" if names_rows else ""),
         "notes": [_note("sampled", rows=len(frame))] if sampled else [],
     }
 

@@ -41,6 +41,13 @@ def describe_frame(
     }
 
 
+def holds_values(index: Any) -> bool:
+    """Whether the names of rows are values of the file, such as countries or days, and no count of rows."""
+    from pandas.api import types  # noqa: PLC0415 - imported where it is installed: inside the sandbox
+
+    return any(name is not None for name in index.names) or not types.is_integer_dtype(index.dtype)
+
+
 LARGEST = 2**53
 """Numbers with decimals hold whole ones up to this exactly."""
 

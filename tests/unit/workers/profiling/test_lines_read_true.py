@@ -107,7 +107,21 @@ def test_codes_below_no_header_keep_their_zeros(describe: Describe, folder: Path
 
 def test_codes_beside_names_of_rows_keep_their_zeros(describe: Describe, folder: Path) -> None:
     frame = read(described(describe, folder, "zip,x\nr1,01067,1\nr2,80331,2\nr3,01069,3\n"))
-    assert (frame["zip"].tolist(), frame.index.tolist()) == (["01067", "80331", "01069"], ["r1", "r2", "r3"])
+    assert (frame["zip"].tolist(), frame["index"].tolist()) == (["01067", "80331", "01069"], ["r1", "r2", "r3"])
+
+
+def test_names_of_rows_are_a_column_like_others(describe: Describe, folder: Path) -> None:
+    abstract = described(describe, folder, '"pop","gdp"\n"France",1,2.5\n"Spain",2,5\n"Italy",3,7.5\n')
+    assert [column.name for column in abstract.tables[0].columns] == ["index", "pop", "gdp"]
+    assert read(abstract)["index"].tolist() == ["France", "Spain", "Italy"]
+    for index in (pd.Index(["a", "b"], name="key"), pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])):
+        pd.DataFrame({"v": [1, 2]}, index=index).to_parquet(folder / "i.parquet")
+        (abstract,), _ = describe("i.parquet")
+        assert list(abstract.tables[0].columns[0].samples) == ["a", "b"]
+        assert list(read(abstract).columns) == [column.name for column in abstract.tables[0].columns]
+    pd.DataFrame({"v": [1, 2, 3]})[::2].to_parquet(folder / "i.parquet")
+    (abstract,), _ = describe("i.parquet")
+    assert [column.name for column in abstract.tables[0].columns] == ["v"]
 
 
 def test_codes_in_more_columns_than_a_line_can_name_are_text(describe: Describe, folder: Path) -> None:
