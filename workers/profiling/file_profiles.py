@@ -201,6 +201,7 @@ class _Note(_Said):
         "tables",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]
+    members: Name = ""
 
 
 class _About(_Said):
@@ -262,7 +263,7 @@ def _answer(result: CellResult, paths: Sequence[str]) -> Mapping[str, _File]:
 
 
 def _abstract(file: _File, about: _About, language: Language) -> FileAbstract:
-    notes = [say(f"file_note_{note.code}", language, **_values(note.values)) for note in about.notes]
+    notes = [_sentence(note, language) for note in about.notes]
     notes += [
         say("file_note_more_columns", language, table=table.name, shown=len(table.columns), count=table.more_columns)
         for table in about.tables
@@ -280,6 +281,12 @@ def _abstract(file: _File, about: _About, language: Language) -> FileAbstract:
         read_hint=about.read_hint,
         note=" ".join(notes),
     )
+
+
+def _sentence(note: _Note, language: Language) -> str:
+    """A note in words; one about files of a zip begins with their names."""
+    said = say(f"file_note_{note.code}", language, **_values(note.values))
+    return f"{note.members}: {said}" if note.members else said
 
 
 def _table(table: _Table) -> TableNote:

@@ -37,7 +37,7 @@ def zipped(
             if _tools("archives").is_source([member.filename for member in members]):
                 return _repository(path, bounds)
             wanted = [member for member in members if _extension(member) in opens]
-            tables, problems = _tables(archive, wanted[: bounds.members], bounds, describe)
+            tables, problems, said = _tables(archive, wanted[: bounds.members], bounds, describe)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, ValueError) as error:
         raise Unusable("corrupt", detail=exact(error, 160)) from None
     nested = [member.filename for member in members if _extension(member) in _ARCHIVES]
@@ -57,7 +57,8 @@ def zipped(
         "read_hint": next((table["read"] for table in tables), f"zipfile.ZipFile({path!r}).namelist()"),
         "notes": [
             note(code, count=count, names=exact(", ".join(names), 200)) for code, count, names in notes if count > 0
-        ],
+        ]
+        + _merged(said),
     }
 
 
@@ -104,10 +105,11 @@ def _tables(
     members: Sequence[zipfile.ZipInfo],
     bounds: Bounds,
     describe: Callable[[str, Bounds], dict[str, Any]],
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The tables of these members, and the names of those that could not be read, with the reason's code."""
+) -> tuple[list[dict[str, Any]], list[str], list[tuple[str, dict[str, Any]]]]:
+    """The tables of these members, the names of those that could not be read with the reason's code, and all notes."""
     tables: list[dict[str, Any]] = []
     problems: list[str] = []
+    said: list[tuple[str, dict[str, Any]]] = []
     left = bounds.packed
     with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
         for number, member in enumerate(members):
@@ -119,10 +121,26 @@ def _tables(
                 problems.append(f"{exact(member.filename, 60)} ({reason.code})")
             else:
                 tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
+                said += [(_end(member.filename, 60), one) for one in described.get("notes", ())]
             finally:
                 if os.path.exists(copy):
                     os.remove(copy)
-    return tables, problems
+    return tables, problems, said
+
+
+_OF_THE_ZIP = {"tables", "sheets"}
+"""Notes that the zip has itself: each of its tables has a line."""
+
+
+def _merged(said: Sequence[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The notes of members, each once with the names of all members that it is about."""
+    names: dict[str, list[str]] = {}
+    notes: dict[str, dict[str, Any]] = {}
+    for member, one in said:
+        if one["code"] not in _OF_THE_ZIP:
+            notes.setdefault(repr(one), one)
+            names.setdefault(repr(one), []).append(member)
+    return [one | {"members": exact(", ".join(names[key]), 200)} for key, one in notes.items()]
 
 
 _ARCHIVES = frozenset({"zip", "gz", "bz2", "xz", "7z", "rar", "tar", "tgz"})

@@ -69,6 +69,16 @@ def test_a_table_in_deep_folders_is_named_by_the_end_of_its_path(describe: Descr
     assert frames(abstract)[abstract.tables[0].name]["b"].sum() == 2
 
 
+def test_what_is_to_be_said_of_a_file_in_a_zip_is_said(describe: Describe, folder: Path) -> None:
+    ragged = b"a,b,c\n" + b"1,x,2\n" * 9 + b"1,x,y,2\n"
+    members(folder / "months.zip", {"jan.csv": ragged, "feb.csv": ragged, "plain.csv": b"a,b\n1,2\n3,4\n"})
+    abstract = sole(describe("months.zip"))
+    (told,) = [sentence for sentence in abstract.note.split(".csv: ") if "skips" in sentence]
+    assert "have more fields than the header" in told
+    assert "jan.csv, feb.csv: " in abstract.note
+    assert "plain.csv" not in abstract.note
+
+
 def test_a_zip_without_tables_lists_its_files(describe: Describe, folder: Path) -> None:
     members(folder / "docs.zip", {"a/letter.docx": b"x" * 10, "b.bin": b"\0"})
     abstract = sole(describe("docs.zip"))
