@@ -13,6 +13,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from .bounds import Bounds
@@ -37,28 +38,27 @@ def zipped(
             if _tools("archives").is_source([member.filename for member in members]):
                 return _repository(path, bounds)
             wanted = [member for member in members if _extension(member) in opens]
-            tables, problems, said = _tables(archive, wanted[: bounds.members], bounds, describe)
+            read = _read(archive, wanted[: bounds.members], bounds, describe)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, ValueError) as error:
         raise Unusable("corrupt", detail=exact(error, 160)) from None
     nested = [member.filename for member in members if _extension(member) in _ARCHIVES]
     notes = [
-        ("more_tables", len(tables) - bounds.sheets, ()),
-        ("tables", int(len(tables) > 1), ()),
+        ("more_tables", len(read.tables) - bounds.sheets, ()),
+        ("tables", int(len(read.tables) > 1), ()),
         ("more_members", len(wanted) - bounds.members, ()),
-        ("members_unread", len(problems), problems),
+        ("members_unread", len(read.problems), read.problems),
         ("members_closed", len(nested), nested),
     ]
-    tables = tables[: bounds.sheets]
-    listed = [f"{exact(member.filename, 120)} ({member.file_size:,} bytes)" for member in members[:_LISTED]]
+    tables = read.tables[: bounds.sheets]
+    names = [f"{exact(member.filename, 120)} ({member.file_size:,} bytes)" for member in members[:_LISTED]]
+    listed = "\n".join(names)[: bounds.text // 2 if read.labels else bounds.text]
     return {
         "format": "zip",
         "tables": tables,
-        "text": "\n".join(listed)[: bounds.text],
+        "text": "\n".join([listed, *read.labels])[: bounds.text],
         "read_hint": next((table["read"] for table in tables), f"zipfile.ZipFile({path!r}).namelist()"),
-        "notes": [
-            note(code, count=count, names=exact(", ".join(names), 200)) for code, count, names in notes if count > 0
-        ]
-        + _merged(said),
+        "notes": [note(code, count=count, names=exact(", ".join(of), 200)) for code, count, of in notes if count > 0]
+        + _merged(read.notes),
     }
 
 
@@ -100,16 +100,26 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return members
 
 
-def _tables(
+@dataclass
+class _Read:
+    """What the members say."""
+
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """The names of those that could not be read, with the reason's code."""
+    notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """Each with the member's name."""
+    labels: list[str] = field(default_factory=list)
+    """What files of statistics say of their columns and codes."""
+
+
+def _read(
     archive: zipfile.ZipFile,
     members: Sequence[zipfile.ZipInfo],
     bounds: Bounds,
     describe: Callable[[str, Bounds], dict[str, Any]],
-) -> tuple[list[dict[str, Any]], list[str], list[tuple[str, dict[str, Any]]]]:
-    """The tables of these members, the names of those that could not be read with the reason's code, and all notes."""
-    tables: list[dict[str, Any]] = []
-    problems: list[str] = []
-    said: list[tuple[str, dict[str, Any]]] = []
+) -> _Read:
+    read = _Read()
     left = bounds.packed
     with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
         for number, member in enumerate(members):
@@ -118,16 +128,19 @@ def _tables(
                 left -= _unpack(archive, member, copy, min(left, bounds.member))
                 described = describe(copy, bounds)
             except Unusable as reason:
-                problems.append(f"{exact(member.filename, 60)} ({reason.code})")
+                read.problems.append(f"{exact(member.filename, 60)} ({reason.code})")
             else:
-                tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
-                said += [(_end(member.filename, 60), one) for one in described.get("notes", ())]
+                read.tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
+                read.notes += [(_end(member.filename, 60), one) for one in described.get("notes", ())]
+                if described["format"] in _LABELLED and described.get("text"):
+                    read.labels.append(f"{_end(member.filename, 60)}:\n{described['text']}")
             finally:
                 if os.path.exists(copy):
                     os.remove(copy)
-    return tables, problems, said
+    return read
 
 
+_LABELLED = {"stata", "spss", "sas"}
 _OF_THE_ZIP = {"tables", "sheets"}
 """Notes that the zip has itself: each of its tables has a line."""
 

@@ -79,6 +79,14 @@ def test_what_is_to_be_said_of_a_file_in_a_zip_is_said(describe: Describe, folde
     assert "plain.csv" not in abstract.note
 
 
+def test_the_words_behind_codes_are_told_of_a_file_in_a_zip(describe: Describe, folder: Path) -> None:
+    labels = {"vote": {1: "yes", 2: "no"}}
+    pd.DataFrame({"vote": [1, 2, 1]}).to_stata(folder / "poll.dta", write_index=False, value_labels=labels)
+    contents = {f"{'x' * 100}{number}.txt": b"words" for number in range(30)}
+    members(folder / "all.zip", contents | {"poll.dta": (folder / "poll.dta").read_bytes()})
+    assert "poll.dta:\nvote:  (1 = yes; 2 = no)" in sole(describe("all.zip")).text
+
+
 def test_a_zip_without_tables_lists_its_files(describe: Describe, folder: Path) -> None:
     members(folder / "docs.zip", {"a/letter.docx": b"x" * 10, "b.bin": b"\0"})
     abstract = sole(describe("docs.zip"))
