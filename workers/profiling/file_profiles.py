@@ -197,6 +197,7 @@ class _Note(_Said):
         "remarks",
         "sampled",
         "sheet_header",
+        "sheet_unread",
         "sheets",
         "tables",
     ]

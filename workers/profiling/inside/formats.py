@@ -496,10 +496,18 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
     with book:
         names = [str(name) for name in book.sheet_names[: bounds.sheets]]
         sheets = [_sheet(book, name, bounds) for name in names]
+        damaged = {
+            name: str(table["head"][0])
+            for name, (table, _, _) in zip(names, sheets, strict=True)
+            if spreadsheets.is_unread(table) and hasattr(book.book[name], "iter_rows")  # else a sheet of charts
+        }
         hidden = [_note("hidden_sheet", sheet=cut(name, 60)) for name in names if _is_hidden(book.book[name])]
         more = len(book.sheet_names) - len(sheets)
         several = len(book.sheet_names) > 1
-    notes = [_note("more_sheets", count=more)] if more else []
+    if damaged and not any(table["columns"] for table, _, _ in sheets):
+        raise Unusable("corrupt", detail=next(iter(damaged.values())))
+    notes = [_note("sheet_unread", sheet=cut(name, 60)) for name in damaged]
+    notes += [_note("more_sheets", count=more)] if more else []
     headers = []
     first: dict[str, Any] = {}
     tables = []
@@ -529,14 +537,16 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, S
     """A sheet's note, the row that holds its header, counted from 0 as pandas does, and what pandas would change."""
     try:
         top = book.parse(name, header=None, nrows=30)
+        if top.empty:
+            return describe_frame(_nothing(), name, bounds), 0, Spoilt()
+        header = _header_row(top)
+        spoilt = spoilt_in(book, name, header, bounds)
+        frame = book.parse(name, header=header, nrows=bounds.rows + 1, **spoilt.arguments())
+    except MemoryError:
+        raise
     except Exception as error:
-        # one broken sheet (a chart sheet, odd XML) is no reason to refuse the others
-        return describe_frame(_nothing(), name, bounds) | {"head": [cut(error, 160)]}, 0, Spoilt()
-    if top.empty:
-        return describe_frame(_nothing(), name, bounds), 0, Spoilt()
-    header = _header_row(top)
-    spoilt = spoilt_in(book, name, header, bounds)
-    frame = book.parse(name, header=header, nrows=bounds.rows + 1, **spoilt.arguments())
+        # one broken sheet (a chart sheet, odd XML, an end that is missing) is no reason to refuse the others
+        return spreadsheets.unread(name, bounds, error), 0, Spoilt()
     sampled = len(frame) > bounds.rows
     rows = None
     if sampled:

@@ -129,6 +129,11 @@ def _read(
                 described = describe(copy, bounds)
             except Unusable as reason:
                 read.problems.append(f"{exact(member.filename, 60)} ({reason.code})")
+            except (MemoryError, RecursionError):
+                raise
+            except Exception:
+                # a damaged file makes its reader raise anything: the others are still described
+                read.problems.append(f"{exact(member.filename, 60)} (corrupt)")
             else:
                 read.tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
                 read.notes += [(_end(member.filename, 60), one) for one in described.get("notes", ())]

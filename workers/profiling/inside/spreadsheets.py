@@ -93,7 +93,11 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
                 notes.append(note("sheet_header", sheet=cut(name, 60), header=header))
             if name in hidden:
                 notes.append(note("hidden_sheet", sheet=cut(name, 60)))
+            if is_unread(table):
+                notes.insert(0, note("sheet_unread", sheet=cut(name, 60)))
             tables.append(table)
+    if not any(table["columns"] for table in tables) and any(map(is_unread, tables)):
+        raise Unusable("corrupt", detail=next(table["head"][0] for table in tables if is_unread(table)))
     if len(names) > len(tables):
         notes.append(note("more_sheets", count=len(names) - len(tables)))
     if len(names) > 1:
@@ -148,11 +152,24 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, S
         raise
     except Exception as error:
         # one broken sheet is no reason to refuse the others
-        return describe_frame(pd.DataFrame(), name, bounds) | {"head": [cut(error, 160)]}, 0, Spoilt()
+        return unread(name, bounds, error), 0, Spoilt()
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
     frame = whole.iloc[: bounds.rows]
     sampled = len(whole) > len(frame)
     return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header, spoilt
+
+
+def unread(name: str, bounds: Bounds, error: Exception) -> dict[str, Any]:
+    """The note of a sheet that could not be read: nobody knows its rows, and its first line says why."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    why = cut(error, 160) or type(error).__name__
+    return describe_frame(pd.DataFrame(), name, bounds) | {"rows": None, "head": [why]}
+
+
+def is_unread(table: dict[str, Any]) -> bool:
+    """Whether it is such a note."""
+    return table["rows"] is None and not table["columns"]
 
 
 def header_row(top: Any) -> int:

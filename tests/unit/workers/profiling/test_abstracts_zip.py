@@ -87,6 +87,29 @@ def test_the_words_behind_codes_are_told_of_a_file_in_a_zip(describe: Describe, 
     assert "poll.dta:\nvote:  (1 = yes; 2 = no)" in sole(describe("all.zip")).text
 
 
+def test_one_damaged_sheet_or_file_keeps_no_others_undescribed(describe: Describe, folder: Path) -> None:
+    book = io.BytesIO()
+    with pd.ExcelWriter(book, engine="openpyxl") as writer:
+        pd.DataFrame({"n": range(500)}).to_excel(writer, sheet_name="long", index=False)
+        pd.DataFrame({"m": [1, 2]}).to_excel(writer, sheet_name="short", index=False)
+    with zipfile.ZipFile(book) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = parts["xl/worksheets/sheet1.xml"][:9_000]
+    members(folder / "cut.xlsx", parts)
+    book_alone = sole(describe("cut.xlsx"))
+    assert [(table.name, table.rows) for table in book_alone.tables] == [("long", None), ("short", 2)]
+    assert book_alone.note.startswith("Sheet long is damaged and could not be read.")
+    parts["xl/workbook.xml"] = parts["xl/workbook.xml"][:300]
+    members(folder / "worse.xlsx", parts)
+    contents = {name: (folder / name).read_bytes() for name in ("cut.xlsx", "worse.xlsx")}
+    members(folder / "all.zip", contents | {"good.csv": b"a,b\n1,2\n3,4\n"})
+    abstract = sole(describe("all.zip"))
+    assert [table.name for table in abstract.tables] == ["cut.xlsx / short", "good.csv"]
+    assert "worse.xlsx (corrupt)" in abstract.note
+    assert "cut.xlsx: Sheet long is damaged" in abstract.note
+    assert describe("worse.xlsx")[1]
+
+
 def test_a_zip_without_tables_lists_its_files(describe: Describe, folder: Path) -> None:
     members(folder / "docs.zip", {"a/letter.docx": b"x" * 10, "b.bin": b"\0"})
     abstract = sole(describe("docs.zip"))
