@@ -34,7 +34,8 @@ class ColumnNote(Value):
     """One column of a table: dtype as pandas names it, share of missing values 0..1, a few sample values as text.
 
     Name and values keep their blanks. `spread` is minimum, quartiles and maximum of numbers, or first and last of
-    dates; `levels` are all values of a column of words that has few of them.
+    dates; `levels` are all values of a column of words that has few of them; `dates` says whether the day or the month
+    stands first in dates that are text.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ColumnNote(Value):
     samples: tuple[str, ...] = ()
     spread: tuple[str, ...] = ()
     levels: tuple[Level, ...] = ()
+    dates: str = ""
 
 
 class TotalRow(Value):

@@ -126,7 +126,7 @@ _HEAD_OF_EQUALS = 3
 
 
 def _shape(table: TableNote) -> tuple[object, ...]:
-    return (*((column.name, column.dtype) for column in table.columns), *table.more_names)
+    return (*((column.name, column.dtype, column.dates) for column in table.columns), *table.more_names)
 
 
 def _column(column: ColumnNote, stage: _Leaner) -> dict[str, Any]:
@@ -136,6 +136,8 @@ def _column(column: ColumnNote, stage: _Leaner) -> dict[str, Any]:
         "missing": round(column.missing, 4),
         "unique": column.unique,
     }
+    if column.dates:
+        document["dates"] = column.dates
     if stage.samples and (names := _RANGES.get(len(column.spread))):
         document["range"] = _Flow(zip(names, map(_plain, column.spread), strict=True))
     if column.levels and len(column.levels) <= stage.levels:

@@ -152,6 +152,7 @@ class _Column(_Said):
     samples: Annotated[list[Short], Field(max_length=20)]
     spread: Annotated[list[Short], Field(max_length=5)]
     levels: Annotated[list[_Level], Field(max_length=20)]
+    dates: Short = ""
 
 
 class _Table(_Said):
@@ -300,6 +301,7 @@ def _table(table: _Table) -> TableNote:
             samples=tuple(column.samples),
             spread=tuple(column.spread),
             levels=tuple(Level(value=level.value, rows=level.rows) for level in column.levels),
+            dates=column.dates,
         )
         for column in table.columns
     )

@@ -88,6 +88,7 @@ def _column(values: Any, label: str, bounds: Bounds) -> dict[str, Any]:
         "samples": _samples(filled, bounds),
         "spread": _spread(filled),
         "levels": _levels(filled, unique, bounds),
+        "dates": _dates(filled, unique),
     }
 
 
@@ -105,6 +106,40 @@ def _spread(filled: Any) -> list[str]:
     except (TypeError, ValueError, ArithmeticError):
         pass  # complex numbers have no order, and types of other packages may lack one
     return []
+
+
+_DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?:[ T,].*)?")
+_MONTHS, _DAYS = 12, 31
+_FIRST_LOOK, _MOST = 20, 0.9
+
+
+def _dates(filled: Any, unique: int | None) -> str:
+    """Whether the day or the month stands first in dates that are text; nothing for other values."""
+    from pandas.api import types  # noqa: PLC0415 - as above
+
+    if not unique or types.is_numeric_dtype(filled) or not any(map(_date, filled.iloc[:_FIRST_LOOK])):
+        return ""
+    values = filled.unique()
+    dates = [parts for value in values if (parts := _date(value))]
+    if len(dates) < _MOST * len(values):
+        return ""
+    day_first = any(first > _MONTHS for first, _, _ in dates)
+    month_first = any(second > _MONTHS for _, second, _ in dates)
+    if day_first and month_first:
+        return "some day first, some month first"
+    if day_first and all(first > _MONTHS and is_short for first, _, is_short in dates):
+        return ""  # the first two digits may be the year
+    return "day first" if day_first else "month first" if month_first else "day or month first, nothing tells which"
+
+
+def _date(value: object) -> tuple[int, int, bool] | None:
+    """The first two numbers of a date such as 03/04/2024, and whether its year has two digits."""
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not found:
+        return None
+    first, second = int(found[1]), int(found[3])
+    is_date = 0 < min(first, second) <= _MONTHS and max(first, second) <= _DAYS
+    return (first, second, len(found[4]) == len("24")) if is_date else None
 
 
 def _figure(value: Any) -> str:

@@ -152,6 +152,16 @@ def test_numbers_have_their_range_and_long_samples_say_that_they_are_cut() -> No
     assert text.count("range:") == 2
 
 
+def test_the_order_of_day_and_month_is_told_also_of_a_table_like_an_earlier_one() -> None:
+    tables = tuple(
+        TableNote(name=said, rows=1, columns=(ColumnNote(name="day", dtype="str", dates=said),))
+        for said in ("day first", "month first", "")
+    )
+    text = file_block(FileAbstract(path="a.zip", format="zip", size=1, sha256="", tables=tables), 4_000)
+    assert text.count("dates: day first") == text.count("dates: month first") == 1
+    assert text.count("dates:") == 2
+
+
 def test_equal_sheets_are_described_once() -> None:
     sheets = tuple(wide(3).tables[0].model_copy(update={"name": f"month {n}", "rows": n}) for n in range(1, 11))
     book = FileAbstract(path="book.xlsx", format="xlsx", size=1, sha256="", tables=sheets)

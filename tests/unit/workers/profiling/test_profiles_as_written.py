@@ -61,6 +61,28 @@ def test_values_without_an_order_have_no_range(describe: Describe, folder: Path)
     assert [(column.spread, column.levels) for column in table.columns] == [((), ()), ((), ())]
 
 
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        (["01/02/2024", "05/02/2024", "12/03/2024"], "day or month first, nothing tells which"),
+        (["01/02/2024", "05/02/2024 10:30", "13/03/2024"], "day first"),
+        (["1-2-24", "2-28-24", "3-1-24"], "month first"),
+        (["01.02.2024", "13.02.2024", "02.13.2024"], "some day first, some month first"),
+        (["24/01/02", "23/11/05", "22/10/04"], ""),
+        (["2024-01-02", "2024-01-03", "2024-13-04"], ""),
+        (["01/02/2024", "x", "y"], ""),
+        (["32/01/2024", "01/45/2024", "13/13/2024"], ""),
+    ],
+)
+def test_dates_that_are_text_say_whether_the_day_is_first(
+    describe: Describe, folder: Path, days: list[str], said: str
+) -> None:
+    pd.DataFrame({"day": days, "v": [1, 2, 3]}).to_csv(folder / "d.csv", index=False)
+    assert [column.dates for column in only_table(describe, "d.csv").columns] == [said, ""]
+    pd.DataFrame({"day": days, "v": [1, 2, 3]}).to_excel(folder / "d.xlsx", index=False)
+    assert only_table(describe, "d.xlsx").columns[0].dates == said
+
+
 def test_lines_above_the_header_are_shown(describe: Describe, folder: Path) -> None:
     (folder / "u.csv").write_text("Umsatz je Region\nBeträge in T€\n\nRegion;Umsatz;Jahr\nNord;12;2023\nSüd;7;2023\n")
     assert only_table(describe, "u.csv").above == ("Umsatz je Region", "Beträge in T€")
