@@ -495,7 +495,7 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
         raise Unusable("corrupt", detail=cut(error, 160)) from None
     with book:
         names = [str(name) for name in book.sheet_names[: bounds.sheets]]
-        sheets = [_sheet(book, name, bounds) for name in names]
+        sheets = [_sheet(path, book, name, bounds) for name in names]
         damaged = {
             name: str(table["head"][0])
             for name, (table, _, _) in zip(names, sheets, strict=True)
@@ -533,7 +533,7 @@ def _excel_arguments(table: dict[str, Any], header: int, spoilt: Spoilt, several
     return named | ({"header": header} if header else {}) | spoilt.arguments()
 
 
-def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:
+def _sheet(path: str, book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:
     """A sheet's note, the row that holds its header, counted from 0 as pandas does, and what pandas would change."""
     try:
         top = book.parse(name, header=None, nrows=30)
@@ -550,7 +550,7 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, S
     sampled = len(frame) > bounds.rows
     rows = None
     if sampled:
-        rows = (book.book[name].max_row or 0) - header - 1
+        rows = (spreadsheets.last_filled_row(path, name) or 0) - header - 1
         rows = rows if rows > bounds.rows else None
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import xml.parsers.expat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree
 
 from .bounds import Bounds
 from .columns import Column, dtype_of, is_text, with_lost_words
@@ -42,6 +44,37 @@ def refuse_entities(path: str, bounds: Bounds) -> None:
 
 
 _MOST_PARTS = 10_000
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_VALUES = (b"<v>", b"<v ", b"<is>")
+_ROW = re.compile(rb'<row\b[^>]*?\sr="(\d{1,7})"')
+_KEPT = 100_000
+
+
+def last_filled_row(path: str, name: str) -> int | None:
+    """The last row of a workbook's sheet that holds a value, counted from 1. None where the file does not tell.
+
+    A sheet's own size counts rows that are only formatted.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_part_of(archive, name)) as part:
+            found, seen = None, b""
+            while chunk := part.read(_CHUNK):
+                seen = seen[-_KEPT:] + chunk
+                value = max(map(seen.rfind, _VALUES))
+                if value >= 0 and (row := _ROW.match(seen, max(seen.rfind(b"<row", 0, value), 0))):
+                    found = int(row[1])
+    except (zipfile.BadZipFile, KeyError, StopIteration, SyntaxError, OSError, ValueError):
+        return None
+    return found
+
+
+def _part_of(archive: zipfile.ZipFile, name: str) -> str:
+    """The name of the part that holds a sheet's cells."""
+    sheets = ElementTree.fromstring(archive.read("xl/workbook.xml")).iter()  # noqa: S314 - entities were refused
+    relation = next(each.get(_RELATION) for each in sheets if each.tag.endswith("}sheet") and each.get("name") == name)
+    targets = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels")).iter()  # noqa: S314 - as above
+    target = next(str(each.get("Target")) for each in targets if each.get("Id") == relation)
+    return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
 
 
 def _look_for_entities(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:

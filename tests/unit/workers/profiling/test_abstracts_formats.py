@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pandas as pd
+import pytest
 
 from core.steps import FileAbstract, FileProblem
 
@@ -48,6 +50,19 @@ def test_a_long_sheet_is_sampled_and_its_rows_are_known(describe: Describe, fold
     (abstract,), _ = describe("book.xlsx", rows=100)
     assert abstract.tables[0].sampled
     assert abstract.tables[0].rows == 900
+
+
+@pytest.mark.parametrize("engine", ["openpyxl", "xlsxwriter"])
+def test_rows_that_are_only_formatted_are_not_counted(describe: Describe, folder: Path, engine: str) -> None:
+    with pd.ExcelWriter(folder / "book.xlsx", engine=engine) as writer:
+        pd.DataFrame({"n": [1]}).to_excel(writer, sheet_name="A & B", index=False)
+        pd.DataFrame({"n": range(900)}).to_excel(writer, sheet_name="Long", index=False)
+    book = openpyxl.load_workbook(folder / "book.xlsx")
+    for row in range(900, 5_000):
+        book["Long"].cell(row=row, column=1).number_format = "0.00"
+    book.save(folder / "book.xlsx")
+    (abstract,), _ = describe("book.xlsx", rows=100)
+    assert [(table.rows, table.sampled) for table in abstract.tables] == [(1, False), (900, True)]
 
 
 def test_records_in_json_are_a_table(describe: Describe, folder: Path) -> None:
