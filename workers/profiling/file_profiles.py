@@ -172,6 +172,7 @@ class _Note(_Said):
     code: Literal[
         "broken_bytes",
         "duplicates",
+        "errors",
         "first_rows",
         "hidden_columns",
         "hidden_rows",
@@ -200,6 +201,7 @@ class _Note(_Said):
         "sheet_header",
         "sheet_unread",
         "sheets",
+        "signs",
         "tables",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]

@@ -578,6 +578,7 @@ def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
         sheet, values = written[name], computed[name]
         cells = [cell for row in sheet.iter_rows() for cell in row if cell.value is not None]
         empty = [c for c in cells if c.data_type == "f" and values.cell(row=c.row, column=c.column).value is None]
+        errors = [c for row in values.iter_rows() for c in row if c.data_type == "e"]
         remarks = [f"{cell.coordinate}: {cut(cell.comment.text, 80)}" for cell in cells if cell.comment]
         merged = [str(area) for area in sheet.merged_cells.ranges]
         shown = cut(name, 60)
@@ -586,6 +587,11 @@ def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
         if empty:
             places = ", ".join(cell.coordinate for cell in empty[:10])
             notes.append(_note("no_value", sheet=shown, count=len(empty), names=places))
+        if errors:
+            places = ", ".join(f"{cell.coordinate}: {cell.value}" for cell in errors[:10])
+            notes.append(_note("errors", sheet=shown, count=len(errors), names=cut(places, 200)))
+        if signs := ", ".join(spreadsheets.signs_of(values)):
+            notes.append(_note("signs", sheet=shown, names=cut(signs, 200)))
         if remarks:
             notes.append(_note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
         notes += _hidden_parts(sheet, shown, {cell.row for cell in cells})

@@ -7,6 +7,7 @@ import re
 import struct
 import xml.parsers.expat
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -190,6 +191,30 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, S
     frame = whole.iloc[: bounds.rows]
     sampled = len(whole) > len(frame)
     return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header, spoilt
+
+
+_LOCALE = re.compile(r"\[\$([^\]-]*)[^\]]*\]")
+_NO_SIGN = re.compile(r"\[[^\]]*\]|_.|\*.|[\\\"]")
+_TOLD = re.compile(r"[^\W\d_]|[$€£¥₹₽₩]|^00+$|[0#],+$")
+
+
+def signs_of(sheet: Any) -> Iterator[str]:
+    """The formats of numbers whose signs are lost when they are loaded: currencies, units, zeros in front, thousands.
+
+    By column, each with its number of cells.
+    """
+    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - as above
+
+    for place, column in enumerate(sheet.iter_cols(), 1):
+        shown = Counter(c.number_format for c in column if c.data_type == "n" and c.value is not None and not c.is_date)
+        told: Counter[str] = Counter()
+        for written, count in shown.items():
+            plain = _NO_SIGN.sub("", _LOCALE.sub(r"\1", written.partition(";")[0])).strip()
+            if written != "General" and _TOLD.search(re.sub(r"E[+-]", "", plain)):
+                told[cut(plain, 30)] += count
+        if told:
+            formats = " / ".join(f"{each} ({count})" for each, count in told.most_common(3))
+            yield f"{get_column_letter(place)}: {formats}"
 
 
 def unread(name: str, bounds: Bounds, error: Exception) -> dict[str, Any]:

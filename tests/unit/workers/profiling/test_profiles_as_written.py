@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import openpyxl
@@ -216,6 +217,26 @@ def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder:
     assert "formulas without a stored value were not checked" in large.note
 
 
+def test_errors_and_signs_that_are_not_loaded_are_a_note(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["code", "amount", "share", "weight", "day", "plain", "thousands"])
+    for row in range(2, 7):
+        sheet.append([row, row * 10, 0.5, 1.5, datetime(2024, 1, row), 1e9, row * 1_000])
+        formats = ["0000", "[$€-407] #,##0.00" if row < 5 else '"$"#,##0', "0.0%", r'0.0\ "kg"', "dd/mm/yyyy"]
+        for column, shown in enumerate([*formats, "0.00E+00", "#,##0,"], 1):
+            sheet.cell(row=row, column=column).number_format = shown
+    for place, error in (("B3", "#DIV/0!"), ("B4", "#N/A")):
+        sheet[place] = error
+        sheet[place].data_type = "e"
+    sheet.merge_cells("A7:B7")
+    book.save(folder / "book.xlsx")
+    (abstract,), _ = describe("book.xlsx")
+    assert "2 cells with an error (B3: #DIV/0!, B4: #N/A). They read as missing" in abstract.note
+    signs = "A: 0000 (5), B: $#,##0 (2) / € #,##0.00 (1), D: 0.0 kg (5), G: #,##0, (5), with the number of cells"
+    assert signs in abstract.note
+
+
 def test_many_sheets_with_much_to_say_are_all_described(describe: Describe, folder: Path) -> None:
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -255,4 +276,4 @@ def test_what_is_not_looked_for_in_a_spreadsheet_is_said(describe: Describe, fol
     (folder / name).write_bytes((Path(__file__).parent / "files" / name).read_bytes())
     (abstract,), problems = describe(name)
     assert not problems
-    assert abstract.note.startswith("Merged cells, notes on cells and formulas without a stored value were not checked")
+    assert abstract.note.startswith("Merged cells, notes on cells, errors, signs such as currencies and formulas")
