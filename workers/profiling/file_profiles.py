@@ -172,6 +172,7 @@ class _Note(_Said):
     code: Literal[
         "broken_bytes",
         "duplicates",
+        "encoding_guess",
         "errors",
         "first_rows",
         "hidden_columns",

@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Encoding:
-    """A codec's name as Python and pandas know it. `broken` when a few bytes are invalid and must be replaced."""
+    """A codec's name as Python and pandas know it. `broken` when a few bytes are invalid and must be replaced.
+
+    `guessed` when any bytes are valid in it, so that only the letters speak for it.
+    """
 
     name: str
     broken: bool = False
+    guessed: bool = False
 
     def decode(self, data: bytes) -> str:
         """Text, with the replacement character where bytes are invalid or cut."""
@@ -28,7 +32,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CANDIDATES = ("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "cp1252")
+_CYRILLIC = ("cp1251", "cp866")
+_CANDIDATES = ("gb18030", "cp950", "cp932", "euc_jp", "cp949", *_CYRILLIC, "cp1252")
+"""Of a standard and what Windows made of it, the latter: ① and ㈱ are in no other."""
 _FEW_BROKEN = 0.005
 """Share of invalid bytes up to which a text is still UTF-8 with damage rather than something else."""
 
@@ -69,8 +75,9 @@ def detect(samples: Sequence[bytes], whole: bool) -> Encoding:
     scores = {name: _score(telling, name, whole=whole) for name in _CANDIDATES}
     best = max(_CANDIDATES, key=lambda name: scores[name])
     if scores[best] <= 0:
-        return Encoding("latin-1")
-    return Encoding(best, broken=any(_decoded(sample, best, whole=whole) is None for sample in samples))
+        return Encoding("latin-1", guessed=True)
+    broken = any(_decoded(sample, best, whole=whole) is None for sample in samples)
+    return Encoding(best, broken, guessed=best in (*_CYRILLIC, "cp1252"))
 
 
 def _telling_lines(samples: Sequence[bytes]) -> bytes:
@@ -111,7 +118,7 @@ def _score(sample: bytes, name: str, *, whole: bool) -> float:
     text = _decoded(sample, name, whole=whole)
     if text is None:
         return -1.0
-    weigh = _weigh_latin if name in ("cp1251", "cp1252") else _weigh_asian
+    weigh = _weigh_latin if name in (*_CYRILLIC, "cp1252") else _weigh_asian
     letters = [index for index, letter in enumerate(text) if letter > "\x7f"]
     if not letters:
         return 0.0
@@ -132,14 +139,17 @@ def _decoded(sample: bytes, name: str, *, whole: bool) -> str | None:
 def _weigh_asian(text: str, index: int, name: str) -> float:
     letter = text[index]
     code = ord(letter)
+    before, after = text[index - 1 : index], text[index + 1 : index + 2]
+    if before <= "\x7f" and after <= "\x7f" and letter.encode(name)[-1:].isalpha():
+        return 0.3  # a sign before a letter, such as °C, is read as one character
     if letter in _COMMON_HAN:
-        return 1.0 if name != "euc_kr" else 0.2
+        return 1.0 if name != "cp949" else 0.2
     if 0xAC00 <= code <= 0xD7A3:
-        if name != "euc_kr":
+        if name != "cp949":
             return -0.5
         return 1.0 if letter in _COMMON_HANGUL else 0.7
     if 0x3040 <= code <= 0x30FF:
-        return 1.0 if name in ("shift_jis", "euc_jp") else 0.1
+        return 1.0 if name in ("cp932", "euc_jp") else 0.1
     if 0xFF61 <= code <= 0xFF9F:
         return 0.1
     if 0x4E00 <= code <= 0x9FFF:
@@ -151,10 +161,10 @@ def _weigh_asian(text: str, index: int, name: str) -> float:
 
 _FIRST_LEVEL = {
     "gb18030": (0xB0, 0xD7),
-    "big5": (0xA4, 0xC6),
-    "shift_jis": (0x88, 0x97),
+    "cp950": (0xA4, 0xC6),
+    "cp932": (0x88, 0x97),
     "euc_jp": (0xB0, 0xCF),
-    "euc_kr": (0x100, 0x100),
+    "cp949": (0x100, 0x100),
 }
 """The lead bytes of each standard's everyday characters."""
 
@@ -172,9 +182,11 @@ def _weigh_latin(text: str, index: int, name: str) -> float:
     alone = before <= "\x7f" and after <= "\x7f"
     if unicodedata.category(letter) in ("Cc", "Cn"):
         return -1.0
-    if name == "cp1251":
+    if name in _CYRILLIC:
         if not "\u0400" <= letter <= "\u04ff":
             return 0.1 if alone else -0.5
+        if any(each.isascii() and each.isalpha() for each in (before, after)):
+            return -0.7  # no word has letters of both scripts
         joined = "\u0400" <= before <= "\u04ff" or "\u0400" <= after <= "\u04ff"
         if letter.isupper() and before.isalpha():
             # Chinese read as Cyrillic is full of capitals

@@ -100,25 +100,13 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
     names_rows = not isinstance(sample.index, pd.RangeIndex)
     if names_rows:
         sample = sample.reset_index()
-    notes = []
-    if layout.open_quote:
-        notes.append(_note("open_quote", rows=layout.open_quote))
-    if arguments.get("on_bad_lines"):
-        notes.append(_note("ragged"))
-    if layout.duplicates:
-        notes.append(_note("duplicates", names=cut(", ".join(layout.duplicates), 200)))
-    if layout.skip:
-        notes.append(_note("preamble", lines=layout.skip))
-    if layout.header is None:
-        notes.append(_note("no_header"))
-    if layout.maybe_thousands:
-        notes.append(_note("maybe_thousands", names=cut(", ".join(layout.maybe_thousands), 200)))
-    if layout.maybe_words:
-        notes.append(_note("maybe_words", names=cut(", ".join(layout.maybe_words), 200)))
+    notes = _notes_on(layout, arguments)
     if text.is_sampled:
         notes.append(_note("sampled", rows=len(sample)))
     if text.encoding.broken:
         notes.append(_note("broken_bytes"))
+    if text.encoding.guessed:
+        notes.append(_note("encoding_guess", names=text.encoding.name))
     return {
         "format": "tsv" if layout.separator == "\t" else "csv",
         "encoding": text.encoding.name,
@@ -136,6 +124,25 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
         "read_hint": _call("pd.read_csv", text.path, arguments) + (".reset_index()" if names_rows else ""),
         "notes": notes,
     }
+
+
+def _notes_on(layout: Layout, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    notes = []
+    if layout.open_quote:
+        notes.append(_note("open_quote", rows=layout.open_quote))
+    if arguments.get("on_bad_lines"):
+        notes.append(_note("ragged"))
+    if layout.duplicates:
+        notes.append(_note("duplicates", names=cut(", ".join(layout.duplicates), 200)))
+    if layout.skip:
+        notes.append(_note("preamble", lines=layout.skip))
+    if layout.header is None:
+        notes.append(_note("no_header"))
+    if layout.maybe_thousands:
+        notes.append(_note("maybe_thousands", names=cut(", ".join(layout.maybe_thousands), 200)))
+    if layout.maybe_words:
+        notes.append(_note("maybe_words", names=cut(", ".join(layout.maybe_words), 200)))
+    return notes
 
 
 def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any]) -> tuple[Any, int | None]:

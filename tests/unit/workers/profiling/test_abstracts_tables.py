@@ -40,10 +40,10 @@ def loaded(abstract: FileAbstract) -> pd.DataFrame:
         (CHINESE, "utf-16", "utf-16"),
         (GERMAN, "utf-16-le", "utf-16-le"),
         (GERMAN, "utf-16-be", "utf-16-be"),
-        (TRADITIONAL, "big5", "big5"),
-        (JAPANESE, "shift_jis", "shift_jis"),
+        (TRADITIONAL, "big5", "cp950"),
+        (JAPANESE, "shift_jis", "cp932"),
         (JAPANESE, "euc_jp", "euc_jp"),
-        (KOREAN, "euc_kr", "euc_kr"),
+        (KOREAN, "euc_kr", "cp949"),
         (GERMAN, "cp1252", "cp1252"),
         (RUSSIAN, "cp1251", "cp1251"),
     ],
@@ -357,20 +357,39 @@ def test_rows_of_a_large_table_with_quoted_line_ends_are_not_claimed(describe: D
         ("gb18030", "日期,温度℃\n1,2\n"),
         ("gb18030", "商品名称\n羽绒服\n牛仔裤\n"),
         ("gb18030", "省份,GDP\n黑龙江,1\n内蒙古,2\n"),
-        ("big5", "姓名,城市\n張三,臺北\n李四,高雄\n"),
-        ("shift_jis", "名前,都市\n田中,東京\n鈴木,大阪\n"),
-        ("shift_jis", "商品,種類\nコーヒー,ｱｲｽ\n"),
+        ("cp950", "姓名,城市\n張三,臺北\n李四,高雄\n"),
+        ("cp932", "名前,都市\n田中,東京\n鈴木,大阪\n"),
+        ("cp932", "社名,数量\n㈱田中,①\n髙橋商店,②\n"),
+        ("cp932", "商品,種類\nコーヒー,ｱｲｽ\n"),
         ("euc_jp", "名前,都市\n田中さん,東京\n鈴木さん,大阪\n"),
-        ("euc_kr", "이름,도시\n김철수,서울\n이영희,부산\n"),
+        ("cp949", "이름,도시\n김철수,서울\n이영희,부산\n"),
         ("cp1252", "Prénom,Ville\nHélène,Besançon\nFrançois,Orléans\n"),
         ("cp1252", "Preis €;Menge\n1;2\n"),
         ("cp1252", "“Quoted” – text’s\n"),
+        ("cp1252", "id,temperature\n1,10°C\n2,50°F\n"),
+        ("cp1252", "id,size\n1,±A\n2,¼l\n"),
         ("cp1251", "Имя,Город\nИван,Москва\nОльга,Казань\n"),
         ("cp1251", "ГОРОД,СУММА\nМОСКВА,1\n"),
+        ("cp866", "город,сумма\nМосква,1\nСанкт-Петербург,2\n"),
     ],
 )
 def test_a_few_words_are_enough_to_tell_the_encoding(codec: str, text: str) -> None:
     assert detect([text.encode(codec)], whole=True).name == codec
+
+
+@pytest.mark.parametrize(
+    ("codec", "is_guess"),
+    [("cp1250", True), ("cp1253", True), ("cp1252", True), ("utf-8", False), ("utf-16", False), ("gb18030", False)],
+)
+def test_an_encoding_that_only_letters_speak_for_is_called_a_guess(
+    describe: Describe, folder: Path, codec: str, is_guess: bool
+) -> None:
+    words = {"cp1250": "Łódź", "cp1253": "Αθήνα", "cp1252": "Nîmes"}.get(codec, "北京上海")
+    (folder / "a.csv").write_bytes(f"city,n\n{words},1\n{words},2\n".encode(codec))
+    (abstract,), _ = describe("a.csv")
+    assert ("is a guess" in abstract.note) == is_guess
+    if codec == "cp1250":
+        assert not any("\u0400" <= letter <= "\u04ff" for letter in abstract.tables[0].head)
 
 
 def test_samples_show_the_different_ways_in_which_values_are_written(describe: Describe, folder: Path) -> None:
