@@ -96,8 +96,7 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
         # pandas reads a long file part by part, and would keep the same value as number and as text
         arguments["low_memory"] = False
         sample, rows = _read_table(pd, text, layout, arguments)
-    # the header names one column less: pandas makes names of rows of the first one
-    names_rows = not isinstance(sample.index, pd.RangeIndex)
+    names_rows = layout.names_rows and not layout.names
     if names_rows:
         sample = sample.reset_index()
     notes = _notes_on(layout, arguments)

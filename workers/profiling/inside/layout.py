@@ -28,6 +28,7 @@ from .columns import (
 
 _SEPARATORS = (",", ";", "\t", "|")
 _RECORDS = 500
+_LONGEST_NAMES = 1_000
 _SEEN = 300_000
 """Records and characters by which the separator and the header are found."""
 csv.field_size_limit(10_000_000)
@@ -48,6 +49,10 @@ class Layout:
     ragged: int = 0
     too_long: tuple[int, ...] = ()
     trailing: bool = False
+    names_rows: bool = False
+    """Whether the header names one column less, so that pandas makes names of rows of the first one."""
+    names: tuple[str, ...] = ()
+    """All names, where pandas must be told of them to keep the first column as it is written."""
     quoted_lines: bool = False
     quotes: tuple[tuple[str, str | int], ...] = ()
     """What pandas and `csv` must both be told of quotation marks that are used otherwise than usual."""
@@ -67,13 +72,16 @@ class Layout:
         found: dict[str, Any] = {}
         if self.separator != ",":
             found["sep"] = self.separator
+        skip = self.skip + bool(self.names)
         if self.too_long:
-            found["skiprows"] = [*range(self.skip), *self.too_long]
-        elif self.skip:
-            found["skiprows"] = self.skip
+            found["skiprows"] = [*range(skip), *self.too_long]
+        elif skip:
+            found["skiprows"] = skip
         found |= self.quotes
-        if self.header is None:
+        if self.header is None or self.names:
             found["header"] = None
+        if self.names:
+            found["names"] = list(self.names)
         if self.trailing:
             found["index_col"] = False
         if self.decimal != ".":
@@ -207,8 +215,9 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
     above = records[head].line + (records[head].lines if has_header else 0)
     reader = csv.reader(itertools.islice(_stream(text), above, None), delimiter=separator, **quotes)
     found = _look_through(reader, columns, separator)
-    if len(names) == columns - 1 and not trailing:
-        names = ("", *names)  # the first column is the index, and has no name
+    names_rows = has_header and len(names) == columns - 1 and not trailing
+    if names_rows:
+        names = ("index", *names)
     places: Sequence[str | int] = range(columns)
     if has_header:
         places = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
@@ -223,6 +232,8 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         ragged=found.ragged,
         too_long=tuple(record.line for record in long if record.lines == 1),
         trailing=trailing,
+        names_rows=names_rows,
+        names=names if names_rows and records[head].lines == 1 and _are_plain(names) else (),
         quoted_lines=found.has_lines or any(record.lines > 1 for record in records),
         quotes=tuple(quotes.items()),
         open_quote=found.open_quote,
@@ -232,6 +243,11 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         maybe_thousands=of_two_meanings(held, separator, numbers) if has_header else (),
         maybe_words=with_lost_words(held) if has_header else (),
     )
+
+
+def _are_plain(names: Sequence[str]) -> bool:
+    """Whether a line of code can give these names to pandas."""
+    return all(names) and len(set(names)) == len(names) and len(repr(names)) < _LONGEST_NAMES
 
 
 def _stream(text: str) -> Iterator[str]:
@@ -420,8 +436,9 @@ def _spaced(lines: Sequence[str]) -> Layout | None:
     if header is None:
         names: Sequence[str | int] = range(columns)
     else:
-        names = header if len(header) == columns else ("", *header)
+        names = header if len(header) == columns else ("index", *header)
     body = rows[header is not None :]
     held = [Column(name, cells) for name, cells in zip(names, zip(*body, strict=False), strict=False)]
     text = tuple(column.name for column in held if is_text(column, (".", None)))
-    return Layout(separator=r"\s+", skip=0, header=header, columns=columns, text_columns=text)
+    names_rows = header is not None and len(header) < columns
+    return Layout(separator=r"\s+", skip=0, header=header, columns=columns, names_rows=names_rows, text_columns=text)

@@ -114,6 +114,9 @@ def test_names_of_rows_are_a_column_like_others(describe: Describe, folder: Path
     abstract = described(describe, folder, '"pop","gdp"\n"France",1,2.5\n"Spain",2,5\n"Italy",3,7.5\n')
     assert [column.name for column in abstract.tables[0].columns] == ["index", "pop", "gdp"]
     assert read(abstract)["index"].tolist() == ["France", "Spain", "Italy"]
+    for text in ("x,y\n010,a,1\n011,b,2\n012,c,3\n", "title\n\nx,y\n010,a,1\n011,b,2\n012,c,3\n"):
+        assert read(described(describe, folder, text)).iloc[0].tolist() == ["010", "a", 1]
+    assert read(described(describe, folder, "x y\n10 2 1\n11 3 2\n12 4 3\n")).iloc[0].tolist() == [10, 2, 1]
     for index in (pd.Index(["a", "b"], name="key"), pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])):
         pd.DataFrame({"v": [1, 2]}, index=index).to_parquet(folder / "i.parquet")
         (abstract,), _ = describe("i.parquet")
