@@ -202,6 +202,7 @@ class _Note(_Said):
         "sheet_header",
         "sheet_unread",
         "sheets",
+        "short",
         "signs",
         "tables",
     ]

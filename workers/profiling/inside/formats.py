@@ -99,7 +99,7 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
     names_rows = layout.names_rows and not layout.names
     if names_rows:
         sample = sample.reset_index()
-    notes = _notes_on(layout, arguments)
+    notes = _notes_on(layout, arguments, counted=not text.is_sampled)
     if text.is_sampled:
         notes.append(_note("sampled", rows=len(sample)))
     if text.encoding.broken:
@@ -125,12 +125,16 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
     }
 
 
-def _notes_on(layout: Layout, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+def _notes_on(layout: Layout, arguments: dict[str, Any], *, counted: bool) -> list[dict[str, Any]]:
+    """What is odd about the lines. They are counted where all of them were looked at, else some are said to be so."""
     notes = []
     if layout.open_quote:
         notes.append(_note("open_quote", rows=layout.open_quote))
     if arguments.get("on_bad_lines"):
-        notes.append(_note("ragged"))
+        notes.append(_note("ragged", count=layout.ragged if counted else 0))
+    if layout.short:
+        first = cut(layout.first_short, 100)
+        notes.append(_note("short", count=layout.short if counted else 0, names=first))
     if layout.duplicates:
         notes.append(_note("duplicates", names=cut(", ".join(layout.duplicates), 200)))
     if layout.skip:

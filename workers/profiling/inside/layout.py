@@ -47,6 +47,9 @@ class Layout:
     header: tuple[str, ...] | None
     columns: int
     ragged: int = 0
+    short: int = 0
+    first_short: str = ""
+    """How many records have too few fields, which pandas fills with missing values; and the first of them."""
     too_long: tuple[int, ...] = ()
     trailing: bool = False
     names_rows: bool = False
@@ -214,7 +217,7 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
     has_header = not _is_data(names, [record.cells for record in body])
     above = records[head].line + (records[head].lines if has_header else 0)
     reader = csv.reader(itertools.islice(_stream(text), above, None), delimiter=separator, **quotes)
-    found = _look_through(reader, columns, separator)
+    found = _look_through(reader, columns, width, separator)
     names_rows = has_header and len(names) == columns - 1 and not trailing
     if names_rows:
         names = ("index", *names)
@@ -230,6 +233,8 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         header=tuple(name.strip() for name in names) if has_header else None,
         columns=width,
         ragged=found.ragged,
+        short=found.short,
+        first_short=found.first_short,
         too_long=tuple(record.line for record in long if record.lines == 1),
         trailing=trailing,
         names_rows=names_rows,
@@ -261,11 +266,13 @@ class _Found:
 
     cells: list[set[str]]
     ragged: int = 0
+    short: int = 0
+    first_short: str = ""
     has_lines: bool = False
     open_quote: int = 0
 
 
-def _look_through(reader: Any, columns: int, separator: str) -> _Found:
+def _look_through(reader: Any, columns: int, width: int, separator: str) -> _Found:
     found = _Found([set() for _ in range(columns)])
     line = reader.line_num
     alike: list[list[str]] = []
@@ -278,6 +285,9 @@ def _look_through(reader: Any, columns: int, separator: str) -> _Found:
                     _add(found.cells, alike)
             elif any(cells):
                 found.ragged += len(cells) > columns
+                if len(cells) < width:
+                    found.short += 1
+                    found.first_short = found.first_short or separator.join(cells)
                 shortest = min(shortest, len(cells))
                 _add(found.cells, [cells])
             if reader.line_num - line > 1:

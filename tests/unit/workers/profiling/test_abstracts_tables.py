@@ -242,6 +242,20 @@ def test_lines_with_too_many_fields_are_skipped_and_said(describe: Describe, fol
     assert len(loaded(abstract)) == 41
 
 
+def test_lines_that_are_skipped_or_filled_are_counted(describe: Describe, folder: Path) -> None:
+    rows = "".join(f"{n},x,{n}\n" for n in range(20))
+    (folder / "odd.csv").write_text(f"a,b,c\n{rows}1,x,y,2\n3,x,y,4\n5,broken\n\nSource: the ministry\n")
+    (abstract,), _ = describe("odd.csv")
+    assert "2 lines have more fields than the header" in abstract.note
+    assert "2 lines have fewer fields than the header, the first is “5,broken”" in abstract.note
+    assert abstract.tables[0].rows == 22
+    (abstract,), _ = describe("odd.csv", whole=10, head=1_000, block=10)
+    assert "Some lines have more fields" in abstract.note
+    (folder / "even.csv").write_text("a,b\n1,2,\n3,4\n5,6,\n7,8,\n")
+    (abstract,), _ = describe("even.csv")
+    assert "fields" not in abstract.note
+
+
 def test_a_broken_line_behind_the_looked_at_part_is_survived(describe: Describe, folder: Path) -> None:
     rows = "".join(f"{n},x\n" for n in range(5_000))
     (folder / "data.csv").write_text(f"id,name\n{rows}1,x,extra,fields\n")

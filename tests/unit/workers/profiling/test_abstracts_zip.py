@@ -74,7 +74,7 @@ def test_what_is_to_be_said_of_a_file_in_a_zip_is_said(describe: Describe, folde
     members(folder / "months.zip", {"jan.csv": ragged, "feb.csv": ragged, "plain.csv": b"a,b\n1,2\n3,4\n"})
     abstract = sole(describe("months.zip"))
     (told,) = [sentence for sentence in abstract.note.split(".csv: ") if "skips" in sentence]
-    assert "have more fields than the header" in told
+    assert "1 line has more fields than the header" in told
     assert "jan.csv, feb.csv: " in abstract.note
     assert "plain.csv" not in abstract.note
 
