@@ -152,8 +152,9 @@ def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any])
     if not text.is_sampled:
         frame = pd.read_csv(text.path, **arguments)
         return frame, len(frame)
-    above = layout.skip + len(layout.too_long) + (layout.header is not None)
-    rows = None if layout.quoted_lines else max(0, text.count_lines() - above)
+    skipped = sum(bool(line.strip()) for line in text.head.splitlines()[: layout.skip])
+    above = skipped + len(layout.too_long) + (layout.header is not None)
+    rows = None if layout.quoted_lines or text.breaks_cells() else max(0, text.count_lines() - above)
     first = pd.read_csv(text.path, nrows=text.bounds.rows, **arguments)
     if layout.quoted_lines:
         # a block could begin inside a quoted cell
@@ -216,20 +217,41 @@ class _Text:
         """All of the text that is at hand: whole lines, from further places of a large file too."""
         return self.head + "".join(self.blocks()) if self.is_sampled else self.head
 
-    def count_lines(self) -> int:
-        """Line ends of the whole file, an unfinished last line counted too."""
-        mark = {"utf-16": b"\n\0", "utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(self.encoding.name, b"\n")
-        if mark == b"\n\0" and self._is_big_endian():
-            mark = b"\0\n"
-        lines, returns, last = 0, 0, b""
+    def breaks_cells(self) -> bool:
+        """Whether some quotation marks of the whole file have a line end between them."""
+        mark, end = self._wide(b'"'), self._wide(b"\n")
+        is_open = False
         with open(self.path, "rb") as file:
             while chunk := file.read(4 << 20):
-                lines += chunk.count(mark)
-                returns += chunk.count(b"\r") if mark == b"\n" else 0
+                parts = chunk.split(mark)
+                if any(end in part for part in parts[not is_open :: 2]):
+                    return True
+                is_open ^= len(parts) % 2 == 0
+        return False
+
+    def count_lines(self) -> int:
+        """The lines of the whole file that are not blank, an unfinished last one counted too."""
+        end, back = self._wide(b"\n"), self._wide(b"\r")
+        blank = re.compile(re.escape(end) + b"(?=(?:" + re.escape(back) + b")?" + re.escape(end) + b")")
+        lines, returns, last = 0, 0, end
+        with open(self.path, "rb") as file:
+            while chunk := file.read(4 << 20):
+                lines += chunk.count(end)
+                returns += chunk.count(back)
+                kept = end + back if last.endswith(end + back) else last[-len(end) :]
+                chunk = kept + chunk
+                if end + end in chunk or end + back + end in chunk:
+                    lines -= sum(1 for _ in blank.finditer(chunk))
                 last = chunk
         if not lines and returns:
-            lines, mark = returns, b"\r"
-        return lines + (not last.endswith(mark))
+            lines, end = returns, back
+        return lines + (not last.endswith(end))
+
+    def _wide(self, letter: bytes) -> bytes:
+        """An ASCII letter as this file writes it."""
+        if self.encoding.name not in ("utf-16", "utf-16-le", "utf-16-be"):
+            return letter
+        return b"\0" + letter if self.encoding.name == "utf-16-be" or self._is_big_endian() else letter + b"\0"
 
     def _is_big_endian(self) -> bool:
         with open(self.path, "rb") as file:

@@ -362,6 +362,22 @@ def test_rows_of_a_large_table_with_quoted_line_ends_are_not_claimed(describe: D
     (abstract,), _ = describe("big.csv", whole=100_000, head=40_000, block=10_000)
     assert abstract.tables[0].sampled
     assert abstract.tables[0].rows is None
+    lines = [f"{n},{'x' * 8}\n" for n in range(20_000)]
+    lines[6_000] = '6000,"two\nlines"\n'  # between the parts that are looked at
+    (folder / "big.csv").write_text("n,text\n" + "".join(lines))
+    (abstract,), _ = describe("big.csv", whole=100_000, head=40_000, block=10_000)
+    assert abstract.tables[0].rows is None
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+def test_blank_lines_of_a_large_table_are_no_rows(describe: Describe, folder: Path, end: str, encoding: str) -> None:
+    lines = ["a title", "", "n,text", *(f'{n},"x"' for n in range(20_000)), "", ""]
+    lines.insert(9_000, "")
+    (folder / "big.csv").write_bytes(end.join(lines).encode(encoding))
+    (abstract,), _ = describe("big.csv", whole=100_000, head=40_000, block=10_000)
+    assert abstract.tables[0].sampled
+    assert abstract.tables[0].rows == 20_000
 
 
 @pytest.mark.parametrize(
