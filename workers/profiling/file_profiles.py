@@ -152,7 +152,7 @@ class _Column(_Said):
     samples: Annotated[list[Short], Field(max_length=20)]
     spread: Annotated[list[Short], Field(max_length=5)]
     levels: Annotated[list[_Level], Field(max_length=20)]
-    dates: Short = ""
+    dates: Name = ""
 
 
 class _Table(_Said):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from .bounds import Bounds
@@ -117,19 +118,24 @@ def _dates(filled: Any, unique: int | None) -> str:
     """Whether the day or the month stands first in dates that are text; nothing for other values."""
     from pandas.api import types  # noqa: PLC0415 - as above
 
-    if not unique or types.is_numeric_dtype(filled) or not any(map(_date, filled.iloc[:_FIRST_LOOK])):
+    if not unique or types.is_numeric_dtype(filled) or types.is_datetime64_any_dtype(filled):
+        return ""
+    if filled.dtype != object and not any(map(_date, filled.iloc[:_FIRST_LOOK])):
         return ""
     values = filled.unique()
     dates = [parts for value in values if (parts := _date(value))]
-    if len(dates) < _MOST * len(values):
+    real = sum(isinstance(value, datetime) for value in values)
+    if not dates or len(dates) + real < _MOST * len(values):
         return ""
     day_first = any(first > _MONTHS for first, _, _ in dates)
     month_first = any(second > _MONTHS for _, second, _ in dates)
+    order = "day first" if day_first else "month first" if month_first else "day or month first, nothing tells which"
     if day_first and month_first:
-        return "some day first, some month first"
-    if day_first and all(first > _MONTHS and is_short for first, _, is_short in dates):
+        order = "some day first, some month first"
+    elif day_first and all(first > _MONTHS and is_short for first, _, is_short in dates) and not real:
         return ""  # the first two digits may be the year
-    return "day first" if day_first else "month first" if month_first else "day or month first, nothing tells which"
+    # a spreadsheet of another country makes dates of 03/04/2024 and leaves 13/04/2024 as text
+    return f"some are text ({order}), some dates whose day and month may be swapped" if real else order
 
 
 def _date(value: object) -> tuple[int, int, bool] | None:

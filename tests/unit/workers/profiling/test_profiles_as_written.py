@@ -84,6 +84,17 @@ def test_dates_that_are_text_say_whether_the_day_is_first(
     assert only_table(describe, "d.xlsx").columns[0].dates == said
 
 
+def test_dates_that_a_spreadsheet_understood_in_part_are_said_to_be_so(describe: Describe, folder: Path) -> None:
+    days = [datetime(2024, 4, 3), "13/03/2024", datetime(2024, 5, 3), "14/03/2024"]
+    pd.DataFrame({"day": days, "v": [1, 2, 3, 4]}).to_excel(folder / "d.xlsx", index=False)
+    said = only_table(describe, "d.xlsx").columns[0].dates
+    assert said == "some are text (day first), some dates whose day and month may be swapped"
+    pd.DataFrame({"day": [*days[::2], "01/02/2024"]}).to_excel(folder / "d.xlsx", index=False)
+    assert "nothing tells which" in only_table(describe, "d.xlsx").columns[0].dates
+    pd.DataFrame({"day": [*days[::2], "later", "13/03/2024"]}).to_excel(folder / "d.xlsx", index=False)
+    assert only_table(describe, "d.xlsx").columns[0].dates == ""
+
+
 def test_lines_above_the_header_are_shown(describe: Describe, folder: Path) -> None:
     (folder / "u.csv").write_text("Umsatz je Region\nBeträge in T€\n\nRegion;Umsatz;Jahr\nNord;12;2023\nSüd;7;2023\n")
     assert only_table(describe, "u.csv").above == ("Umsatz je Region", "Beträge in T€")
