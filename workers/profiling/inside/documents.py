@@ -11,9 +11,11 @@ from typing import Any
 from .bounds import SMALLER, Bounds
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
+from .layout import is_data
 from .lines import call, note
 
 _FEWEST_ROWS = 2
+_LONGEST_NAMES = 2_000
 
 
 def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
@@ -23,14 +25,20 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
 
     texts: list[str] = []
     tables: list[dict[str, Any]] = []
+    last: list[str] = []
+    more = 0
     try:
         with pdfplumber.open(path) as document:
             pages = len(document.pages)
             for page in document.pages[: bounds.pages]:
                 texts.append(page.extract_text() or "")
                 for place, cells in enumerate(page.extract_tables()):
-                    if len(tables) < bounds.sheets and (table := _table(cells, path, page.page_number, place, bounds)):
-                        tables.append(table)
+                    taken = f"pdfplumber.open({path!r}).pages[{page.page_number - 1}].extract_tables()[{place}]"
+                    if (table := _table(cells, taken, last, bounds)) and len(tables) >= bounds.sheets:
+                        more += 1
+                    elif table:
+                        tables.append(table | {"name": f"page {page.page_number}, table {place + 1}"})
+                        last = [column["name"] for column in table["columns"]]
                 page.close()
     except MemoryError:
         raise
@@ -46,6 +54,8 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
     notes = [note("pdf_pages", count=pages, rows=min(pages, bounds.pages))]
     if tables:
         notes.append(note("pdf_tables"))
+    if more:
+        notes.append(note("more_tables", count=more))
     if not text:
         notes.append(note("pdf_no_text"))
     opened = call("pdfplumber.open", path, {})
@@ -58,17 +68,26 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
     }
 
 
-def _table(cells: Any, path: str, page: int, place: int, bounds: Bounds) -> dict[str, Any] | None:
-    """The note of one table; None when it has no rows below its first."""
+def _table(cells: Any, taken: str, last: list[str], bounds: Bounds) -> dict[str, Any] | None:
+    """The note of one table; None when it has no rows below its first.
+
+    `taken` is the expression of its cells, `last` are the columns of the table before it. A table that goes on from
+    there has no header of its own.
+    """
     import pandas as pd  # noqa: PLC0415 - as above
 
-    if len(cells) < _FEWEST_ROWS or len(cells[0]) < 2:
+    if not cells or len(cells[0]) < 2:
         return None
-    header = [exact(cell if cell is not None else "", bounds.name) for cell in cells[0]]
-    frame = pd.DataFrame(cells[1 : bounds.rows], columns=header)
-    taken = f"pdfplumber.open({path!r}).pages[{page - 1}].extract_tables()[{place}]"
-    name = f"page {page}, table {place + 1}"
-    return describe_frame(frame, name, bounds) | {"read": f"(lambda t: pd.DataFrame(t[1:], columns=t[0]))({taken})"}
+    rows = [[exact(cell if cell is not None else "", bounds.name) for cell in row] for row in cells[: bounds.rows]]
+    if len(last) == len(rows[0]) and is_data(rows[0], rows) and len(repr(last)) < _LONGEST_NAMES:
+        frame = pd.DataFrame(cells[: bounds.rows], columns=last)
+        read = f"pd.DataFrame({taken}, columns={last!r})"
+    elif len(cells) < _FEWEST_ROWS:
+        return None
+    else:
+        frame = pd.DataFrame(cells[1 : bounds.rows], columns=rows[0])
+        read = f"(lambda t: pd.DataFrame(t[1:], columns=t[0]))({taken})"
+    return describe_frame(frame, "", bounds) | {"read": read}
 
 
 _PICTURES = {"PNG": "png", "JPEG": "jpeg", "GIF": "gif", "WEBP": "webp"}

@@ -214,7 +214,7 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         not record.cells[-1].strip() for record in body if len(record.cells) == columns
     )
     width = len(names) if trailing else columns
-    has_header = not _is_data(names, [record.cells for record in body])
+    has_header = not is_data(names, [record.cells for record in body])
     above = records[head].line + (records[head].lines if has_header else 0)
     reader = csv.reader(itertools.islice(_stream(text), above, None), delimiter=separator, **quotes)
     found = _look_through(reader, columns, width, separator)
@@ -366,7 +366,7 @@ def _is_comment(records: Sequence[_Record]) -> bool:
         return False
     below = [record.cells for record in body]
     has_numbers = any(mostly(NUMBER, list(cells), 0.9) for cells in zip(*below[1:], strict=False))
-    return len(marked) > 1 or (has_numbers and not _is_data(below[0], below[1:]))
+    return len(marked) > 1 or (has_numbers and not is_data(below[0], below[1:]))
 
 
 def _apart(records: Sequence[_Record]) -> tuple[Iterator[_Record], Iterator[_Record]]:
@@ -415,7 +415,7 @@ def _is_name(cell: str, below: Sequence[str]) -> bool:
     return not NUMBER.fullmatch(cell) and cell.casefold() not in NO_NAMES and cell not in below
 
 
-def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+def is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds values: numbers and dates wherever the lines below have them, and not years."""
     alike, years = [], []
     for column, name in enumerate(map(str.strip, names)):
@@ -442,7 +442,7 @@ def _spaced(lines: Sequence[str]) -> Layout | None:
         return None
     if any(len(words) != columns for words in rows[1:]):
         return None  # a cell is blank, so the words behind it would move to the left
-    header = None if _is_data(rows[0], rows[1:]) else tuple(rows[0])
+    header = None if is_data(rows[0], rows[1:]) else tuple(rows[0])
     if header is None:
         names: Sequence[str | int] = range(columns)
     else:

@@ -151,13 +151,13 @@ def test_an_spss_and_a_sas_file_are_described(describe: Describe, folder: Path) 
     assert [loaded(abstract.read_hint).iloc[:, 0].sum() for abstract in abstracts] == [123, 123]
 
 
-def a_pdf(path: Path, rows: list[tuple[str, ...]], pages: int = 1) -> None:
+def a_pdf(path: Path, rows: list[tuple[str, ...]], pages: int = 1, **given: Any) -> None:
     document = FPDF()
     document.set_font("Helvetica", size=11)
     for number in range(pages):
         document.add_page()
         document.cell(text=f"Invoices of May, page {number + 1}", new_x="LMARGIN", new_y="NEXT")
-        with document.table() as table:
+        with document.table(**given) as table:
             for row in rows:
                 table.row(row)
     document.output(str(path))
@@ -175,11 +175,25 @@ def test_a_pdf_shows_its_words_and_its_tables(describe: Describe, folder: Path) 
     assert "page 1" in loaded(abstract.read_hint)
 
 
+@pytest.mark.parametrize("headings", [0, 1])
+def test_a_table_that_goes_on_on_the_next_page_keeps_its_rows(describe: Describe, folder: Path, headings: int) -> None:
+    rows = [("number", "amount"), *((f"A-{n}", f"{n}.50") for n in range(70))]
+    a_pdf(folder / "long.pdf", rows, repeat_headings=headings)
+    abstract = sole(describe("long.pdf"))
+    assert len(abstract.tables) > 1
+    whole = pd.concat(frames(abstract).values())
+    assert list(whole.columns) == ["number", "amount"]
+    assert whole["number"].tolist() == [f"A-{n}" for n in range(70)]
+    assert sum(table.rows or 0 for table in abstract.tables) == 70
+
+
 def test_only_the_first_pages_of_a_long_pdf_are_read(describe: Describe, folder: Path) -> None:
     a_pdf(folder / "long.pdf", [("n", "m"), ("1", "2")], pages=5)
     abstract = sole(describe("long.pdf", pages=2))
     assert len(abstract.tables) == 2
     assert "5 pages, the first 2" in abstract.note
+    assert "more tables" not in abstract.note
+    assert "3 more tables are not described" in sole(describe("long.pdf", sheets=2)).note
 
 
 def test_a_pdf_with_a_password_is_said_so(describe: Describe, folder: Path) -> None:
