@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -117,7 +118,7 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
                 text.bounds,
                 rows=rows,
                 sampled=text.is_sampled,
-                above=text.head.splitlines()[: layout.skip],
+                above=itertools.islice(text.lines(), layout.skip),
             )
         ],
         "read_hint": _call("pd.read_csv", text.path, arguments) + (".reset_index()" if names_rows else ""),
@@ -152,7 +153,7 @@ def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any])
     if not text.is_sampled:
         frame = pd.read_csv(text.path, **arguments)
         return frame, len(frame)
-    skipped = sum(bool(line.strip()) for line in text.head.splitlines()[: layout.skip])
+    skipped = sum(bool(line.strip()) for line in itertools.islice(text.lines(), layout.skip))
     above = skipped + len(layout.too_long) + (layout.header is not None)
     rows = None if layout.quoted_lines or text.breaks_cells() else max(0, text.count_lines() - above)
     first = pd.read_csv(text.path, nrows=text.bounds.rows, **arguments)
@@ -202,6 +203,10 @@ class _Text:
         if self.is_sampled:
             found["low_memory"] = False
         return found
+
+    def lines(self) -> Iterator[str]:
+        """The lines at hand as readers end them: `splitlines` also ends them at marks that stand inside texts."""
+        return (line.removesuffix("\n") for line in io.StringIO(self.head, newline=None))
 
     def blocks(self) -> Iterator[str]:
         """Whole lines from further places of the file."""
@@ -476,7 +481,7 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
     import pandas as pd  # noqa: PLC0415 - as above
 
     text = _Text(path, size, bounds)
-    lines = [line for line in text.head.splitlines() if line.strip()]
+    lines = [line for line in text.lines() if line.strip()]
     records, bad = [], 0
     for line in lines[: bounds.rows] if text.is_sampled else lines:
         try:

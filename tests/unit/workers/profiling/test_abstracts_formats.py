@@ -107,6 +107,16 @@ def test_json_lines_are_a_table_whatever_the_extension(describe: Describe, folde
         assert loaded(abstract)["who.name"].tolist() == ["é"] * 5
 
 
+def test_json_lines_end_at_line_ends_only(describe: Describe, folder: Path) -> None:
+    records = [{"a": f"x{mark}y", "n": 1} for mark in "\u2028\u2029\x85"]
+    text = "\r\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    (folder / "data.jsonl").write_text(text, encoding="utf-8", newline="")
+    (abstract,), problems = describe("data.jsonl")
+    assert not problems
+    assert abstract.tables[0].rows == 3
+    assert loaded(abstract)["a"].tolist() == [record["a"] for record in records]
+
+
 def test_large_json_lines_are_sampled(describe: Describe, folder: Path) -> None:
     (folder / "data.jsonl").write_text("".join(json.dumps({"id": n}) + "\n" for n in range(20_000)))
     (abstract,), _ = describe("data.jsonl", whole=100_000, head=20_000)
