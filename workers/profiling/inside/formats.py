@@ -508,7 +508,7 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
         loading = f"pd.json_normalize([{each}])"
         records = [json.loads(line, parse_int=_long_as_text) for line in lines[: len(records)]]
         table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
-    notes = [_note("sampled", rows=len(records))] if text.is_sampled else []
+    notes = [_note("first_rows", rows=len(records))] if text.is_sampled else []
     return {
         "format": "jsonl",
         "encoding": text.encoding.name,
@@ -559,6 +559,8 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
             table["read"] = _call("pd.read_excel", path, _excel_arguments(table, header, spoilt, several))
     if several:
         notes.append(_note("sheets"))
+    if any(table["sampled"] for table in tables):
+        notes.append(_note("first_rows", rows=bounds.rows))
     seen = _book_notes(path, names) if size <= bounds.workbook else None
     notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:_MOST_BOOK_NOTES]
     notes += headers  # the lines of code say the same
@@ -702,7 +704,7 @@ def _parquet(path: str, size: int, bounds: Bounds) -> Described:
         "tables": [describe_frame(frame, stem, bounds, rows=rows, sampled=sampled)],
         "read_hint": _call("pd.read_parquet", path, {"dtype_backend": "numpy_nullable"} if loses_digits else {})
         + (".reset_index()" if names_rows else ""),
-        "notes": [_note("sampled", rows=len(frame))] if sampled else [],
+        "notes": [_note("first_rows", rows=len(frame))] if sampled else [],
     }
 
 

@@ -136,6 +136,8 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
         notes.append(note("more_sheets", count=len(names) - len(tables)))
     if len(names) > 1:
         notes.append(note("sheets"))
+    if any(table["sampled"] for table in tables):
+        notes.append(note("first_rows", rows=bounds.rows))
     first = next((table["read"] for table in tables if table.get("read")), "")
     return {"format": kind, "tables": tables, "read_hint": first, "notes": notes[:30]}
 

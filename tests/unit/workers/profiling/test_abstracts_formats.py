@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,23 @@ def test_parquet_is_described_and_sampled_when_long(describe: Describe, folder: 
     (abstract,), _ = describe("data.parquet", rows=100, whole=1)
     assert (abstract.tables[0].rows, abstract.tables[0].sampled) == (3_000, True)
     assert len(loaded(abstract)) == 3_000
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.parquet", "a.jsonl"])
+def test_what_comes_from_the_first_rows_only_is_said_so(describe: Describe, folder: Path, name: str) -> None:
+    frame = pd.DataFrame({"n": range(900), "day": pd.date_range("2024-01-01", periods=900)})
+    if name == "a.xlsx":
+        frame.to_excel(folder / name, index=False)
+    elif name == "a.parquet":
+        frame.to_parquet(folder / name)
+    else:
+        frame.to_json(folder / name, orient="records", lines=True, date_format="iso")
+    (abstract,), _ = describe(name, rows=100, whole=1_000, head=10_000, block=1_000)
+    assert abstract.tables[0].columns[0].spread[-1] in {"99", "100"}
+    assert re.search("ranges, .* come from the first 10[01] rows", abstract.note)
+    assert "spread over it" not in abstract.note
+    (abstract,), _ = describe(name)
+    assert "first" not in abstract.note
 
 
 def test_documents_show_their_beginning(describe: Describe, folder: Path) -> None:
