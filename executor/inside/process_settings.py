@@ -11,6 +11,7 @@ import array
 import contextlib
 import ctypes
 import decimal
+import functools
 import locale
 import os
 import random
@@ -22,7 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _MT19937_BYTES = 4 * 625
-"""624 numbers and a place among them: `mt19937_state` in numpy's mt19937.h."""
+"""624 numbers and a place among them: `mt19937_state` in numpy's mt19937.h, `RandomObject` in CPython's
+_randommodule.c, which has the place first."""
 
 
 class _Setting(NamedTuple):
@@ -33,13 +35,18 @@ class _Setting(NamedTuple):
     change: Callable[[Any, Any], Any] = lambda before, now: now
     words: re.Pattern[str] | None = None
     """In the source of a cell that may set it; None for what is looked at from the beginning."""
+    begin: Callable[[], None] = lambda: None
+    """What there is now is that of a fresh process."""
 
 
 class ProcessSettings:
     """Those of this process, beside what they were when it began."""
 
     def __init__(self) -> None:
-        self._before = _copied(_read(name for name, setting in _SETTINGS.items() if setting.words is None))
+        known = [name for name, setting in _SETTINGS.items() if setting.words is None]
+        for name in known:
+            _SETTINGS[name].begin()
+        self._before = _copied(_read(known))
 
     def expect(self, source: str) -> None:
         """A cell is about to run that may set more of them."""
@@ -160,29 +167,83 @@ def _set_random(packed: tuple[int, bytes, float | None]) -> None:
     random.setstate((version, tuple(array.array("L", numbers)), drawn_before))
 
 
-class _NumpyRandom:
-    """numpy's state takes far longer to read than the memory in which it lies, and most cells leave it alone."""
+class _Glanced:
+    """Random numbers, whose state takes far longer to read than the memory in which it lies.
 
-    def __init__(self) -> None:
-        self._memory = b""
+    Most cells leave it alone, so it is read only where that memory has changed. To read it in each session would copy
+    120 KiB of the template. A fresh process has None.
+    """
+
+    def __init__(
+        self, memory: Callable[[], Any], state: Callable[[], Any], hides: Callable[[Any], bool] = lambda state: False
+    ) -> None:
+        """`memory` gives None where it is not known. `hides`: whether a state may change and leave it as it is."""
+        self._look = memory
+        self._read = state
+        self._hides = hides
+        self._memory: Any = None
         self._state: Any = None
 
+    def begin(self) -> None:
+        """The numbers were seeded a moment ago."""
+        self._memory, self._state = self._look(), None
+
     def read(self) -> Any:
-        """The state of the random numbers that all share; None before they are imported."""
-        numpy = sys.modules.get("numpy.random")
-        if numpy is None:
-            return None
-        memory = self._memory_of(numpy.get_bit_generator())
-        # A normal number that was drawn in advance is not in that memory.
-        if not memory or memory != self._memory or self._state[2][1]:
-            kind, keys, *rest = numpy.get_state()
-            self._memory, self._state = memory, (kind, keys.tobytes(), rest)
+        """The state; None while it is as at the beginning."""
+        memory = self._look()
+        if memory is None or memory != self._memory or self._hides(self._state):
+            self._memory, self._state = memory, self._read()
         return self._state
 
-    @staticmethod
-    def _memory_of(generator: Any) -> bytes:
-        is_usual = type(generator).__name__ == "MT19937"
-        return ctypes.string_at(generator.ctypes.state_address, _MT19937_BYTES) if is_usual else b""
+
+def _random_memory() -> tuple[bytes, Any] | None:
+    """Of the numbers that the functions of `random` share, with one that was drawn in advance."""
+    shared = _shared_random()
+    if shared is None:
+        return None
+    return ctypes.string_at(id(shared) + object.__basicsize__, _MT19937_BYTES), shared.gauss_next
+
+
+@functools.cache
+def _shared_random() -> Any:
+    """What the functions of `random` draw from; None where its memory is not as we know it."""
+    shared: Any = getattr(random.getstate, "__self__", None)
+    if type(shared) is not random.Random or random.Random.__basicsize__ < object.__basicsize__ + _MT19937_BYTES:
+        return None
+    place, *numbers = array.array("I", ctypes.string_at(id(shared) + object.__basicsize__, _MT19937_BYTES))
+    return shared if (*numbers, place) == shared.getstate()[1] else None
+
+
+def _numpy_memory() -> bytes | None:
+    numpy = sys.modules.get("numpy.random")
+    if numpy is None:
+        return None
+    address = _address_of(numpy.get_bit_generator())
+    return None if address is None else ctypes.string_at(address, _MT19937_BYTES)
+
+
+@functools.lru_cache(maxsize=1)
+def _address_of(generator: Any) -> int | None:
+    """Where the numbers of a generator of numpy lie; None for one that is not the usual."""
+    return int(generator.ctypes.state_address) if type(generator).__name__ == "MT19937" else None
+
+
+def _read_numpy_random() -> Any:
+    """The state of the random numbers that all share; None before they are imported."""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is None:
+        return None
+    kind, keys, *rest = numpy.get_state()
+    return kind, keys.tobytes(), rest
+
+
+def _has_drawn_before(state: Any) -> bool:
+    """Whether a normal number was drawn in advance: it is not in the memory of the others."""
+    return state is not None and bool(state[2][1])
+
+
+_python_random = _Glanced(_random_memory, random.getstate)
+_numpy_random = _Glanced(_numpy_memory, _read_numpy_random, _has_drawn_before)
 
 
 def _set_numpy_random(state: tuple[str, bytes, list[Any]]) -> None:
@@ -280,8 +341,8 @@ _SETTINGS = {
     "int_digits": _Setting(sys.get_int_max_str_digits, sys.set_int_max_str_digits),
     "locale": _Setting(lambda: locale.setlocale(locale.LC_ALL), _set_locale, words=re.compile("locale")),
     "decimal": _Setting(lambda: decimal.getcontext().__reduce__()[1], _set_decimal, words=re.compile("ecimal|context")),
-    "random": _Setting(random.getstate, _set_random, _packed_random),
-    "numpy_random": _Setting(_NumpyRandom().read, _set_numpy_random),
+    "random": _Setting(_python_random.read, _set_random, _packed_random, begin=_python_random.begin),
+    "numpy_random": _Setting(_numpy_random.read, _set_numpy_random, begin=_numpy_random.begin),
     "numpy_errors": _Setting(_read_numpy_errors, lambda errors: sys.modules["numpy"].seterr(**errors)),
     "numpy_printing": _Setting(
         _read_printing,

@@ -46,6 +46,7 @@ frame["day"] = pd.to_datetime(frame["day"])
 total = frame.groupby("key")["value"].sum().sort_values(ascending=False).to_dict()
 text = str(frame.head()), pd.Series([1, 2]).sum(), plt.get_fignums()
 frame.groupby("key").agg({"value": ["sum", "mean"]})
+made = pd.DataFrame({"key": ["a", "b"], "value": [1, 2]})
 """
 _CELLS = (("x = 1", "print(x)\nx"), (f"{_IMPORTS}\nprint(pd.Series([1, 2]).sum(), plt.get_fignums())",), (_TABLE,))
 """What cells often begin with: those of any session first, then the rarer."""

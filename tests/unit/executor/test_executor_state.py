@@ -347,13 +347,30 @@ def test_random_numbers_go_on_where_they_were(run) -> None:
     assert shown(run(draw)) == expected
 
 
-def test_a_normal_number_that_was_drawn_in_advance_is_not_drawn_twice(run) -> None:
-    draw = "float(np.random.randn())"
-    run("import numpy as np")
-    expected = shown(run(f"np.random.seed(1)\n[{draw} for _ in range(3)]"))
-    drawn = [shown(run(f"np.random.seed(1)\n{draw}")), shown(run(draw))]  # they come in pairs
+@pytest.mark.parametrize(
+    ("seed", "draw"),
+    [("np.random.seed(1)", "float(np.random.randn())"), ("random.seed(1)", "random.gauss(0, 1)")],
+    ids=["numpy", "python"],
+)
+def test_a_normal_number_that_was_drawn_in_advance_is_not_drawn_twice(run, seed: str, draw: str) -> None:
+    run("import random, numpy as np")
+    expected = shown(run(f"{seed}\n[{draw} for _ in range(3)]"))
+    drawn = [shown(run(f"{seed}\n{draw}")), shown(run(draw))]  # they come in pairs
     run("import os\nos._exit(1)")
     assert f"[{', '.join([*drawn, shown(run(draw))])}]" == expected
+
+
+def test_random_numbers_that_a_cell_of_long_ago_drew_come_back_after_each_rest(run) -> None:
+    draw = "random.random(), float(np.random.rand())"
+    run("import random, numpy as np\nrandom.seed(1)\nnp.random.seed(1)")
+    expected = shown(run(f"[({draw}) for _ in range(3)]"))
+    run("random.seed(1)\nnp.random.seed(1)")
+    drawn = []
+    for _ in range(3):
+        run("x = 1")
+        run("import os\nos._exit(1)")
+        drawn.append(shown(run(f"({draw})")))
+    assert f"[{', '.join(drawn)}]" == expected
 
 
 def test_a_function_that_remembers_its_results_comes_back(run) -> None:

@@ -91,7 +91,7 @@ def in_a_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_first_table_copies_little_of_the_template(tmp_path: Path) -> None:
-    """6,500 KiB at the least; 6,860 where code is not gathered, 9,140 with holes, 11,910 when nothing was run before.
+    """6,460 KiB at the least; 6,860 where code is not gathered, 9,140 with holes, 11,910 when nothing was run before.
 
     Where objects lie differs from one process to the next: one of a few tries may copy 150 KiB more.
     """
