@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, eventually
 
 from executor.frames import Message, ProtocolError, encode
 from workers.sidecar import serving
@@ -93,7 +93,7 @@ def test_a_file_that_nobody_takes_is_not_left_open(path: Path, answering: Callab
     before = open_files()
     answering(with_file)
     assert ask(path) == ({"answered": 1}, None)
-    assert open_files() == before
+    eventually(lambda: open_files() == before, "the end of the one who answers, and no file left")
 
 
 def test_a_reply_that_does_not_come_in_time_is_late(path: Path, answering: Callable[..., list[object]]) -> None:
