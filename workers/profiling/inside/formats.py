@@ -43,6 +43,8 @@ def describe_file(path: str, bounds: Bounds) -> Described:
         return packed.tarred(path, bounds)
     extension = os.path.splitext(path)[1].lower().lstrip(".")
     found = kinds.kind_of(path, head)
+    if extension == "xls" and found in kinds.NAMED_XLS:
+        extension = kinds.true_extension(found, head)
     if extension in kinds.BINARY_TABLES:
         if kinds.is_protected(path, found):
             raise Unusable("password")

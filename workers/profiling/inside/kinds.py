@@ -45,6 +45,8 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
 }
 """Extensions of binary formats that are read, and the kinds their content may have."""
 
+NAMED_XLS = ("text", "xlsx")
+"""What many programs give under the name .xls: a page with a table, lines with tabs, a newer workbook."""
 TEXTS = frozenset({"csv", "tsv", "tab", "txt", "log", "json", "jsonl", "ndjson", "md", "markdown", "html", "htm"})
 
 _DOCUMENTS = {"doc", "docx", "odt", "rtf", "ppt", "pptx", "xlsb", "numbers"}
@@ -101,6 +103,16 @@ def kind_of(path: str, head: bytes) -> str:
     if _OLD_STATA.match(head):
         return "stata"
     return "binary" if _is_binary(head) else "text"
+
+
+def true_extension(found: str, head: bytes) -> str:
+    """The extension that a file should have whose name says .xls."""
+    if found != "text":
+        return found
+    begin = head[:8_192].replace(b"\0", b"").lower()
+    if b"<table" in begin or b"<html" in begin:
+        return "html"
+    return "xls" if begin.lstrip(b"\xef\xbb\xbf\xff\xfe \r\n").startswith(b"<?xml") else "tsv"
 
 
 def is_protected(path: str, kind: str) -> bool:

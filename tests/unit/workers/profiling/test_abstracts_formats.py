@@ -181,6 +181,32 @@ def test_html_shows_its_words_and_its_tables(describe: Describe, folder: Path) -
     assert loaded(abstract)["amount"].sum() == 6
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"<html><head><meta charset='utf-8'></head><table><tr><th>region</th><th>units</th></tr>"
+         b"<tr><td>North</td><td>120</td></tr><tr><td>South</td><td>100</td></tr></table></html>", "html"),
+        (b"region\tunits\nNorth\t120\nSouth\t100\n", "tsv"),
+        ("region\tunits\nNorth\t120\nSouth\t100\n".encode("utf-16"), "tsv"),
+    ],
+    ids=["a page", "lines", "Unicode text"],
+)  # fmt: skip
+def test_what_programs_save_under_the_name_of_a_workbook_is_read(
+    describe: Describe, folder: Path, content: bytes, kind: str
+) -> None:
+    (folder / "report.xls").write_bytes(content)
+    (abstract,), _ = describe("report.xls")
+    assert abstract.format == kind
+    assert loaded(abstract).to_dict("list") == {"region": ["North", "South"], "units": [120, 100]}
+
+
+def test_a_newer_workbook_under_an_older_name_is_read(describe: Describe, folder: Path) -> None:
+    pd.DataFrame({"region": ["North"], "units": [120]}).to_excel(folder / "new.xlsx", index=False)
+    (folder / "new.xlsx").rename(folder / "old.xls")
+    (abstract,), _ = describe("old.xls")
+    assert loaded(abstract).to_dict("list") == {"region": ["North"], "units": [120]}
+
+
 def test_html_without_tables_is_a_document(describe: Describe, folder: Path) -> None:
     (folder / "page.html").write_text("<p>Hello</p>")
     (abstract,), _ = describe("page.html")
