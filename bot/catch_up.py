@@ -172,9 +172,8 @@ class CatchUp:
             self._note_what_was_dropped()
             while not self._stop.is_set() and self.look_up_one():
                 pass
-            if not (
-                self._wanted or self._gap_not_noted or self._dropped
-            ):  # else a bot that starts now would not look far enough back
+            # Else a bot that starts now would not look far enough back.
+            if not (self._wanted or self._gap_not_noted or self._dropped):
                 with suppress(RedisError):
                     self._redis.set(_LISTENED, f"{heard_at:.6f}")
             pause_s = self.pause_s()

@@ -171,7 +171,7 @@ class _Glanced:
     """Random numbers, whose state takes far longer to read than the memory in which it lies.
 
     Most cells leave it alone, so it is read only where that memory has changed. To read it in each session would copy
-    120 KiB of the template. A fresh process has None.
+    100 KiB of the template. A fresh process has None.
     """
 
     def __init__(

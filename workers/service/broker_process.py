@@ -6,12 +6,14 @@ from core.settings import Settings
 from executor.watchdog import Watchdog
 from workers.service.sidecar_process import PING_S, SidecarProcess
 from workers.sources.broker.client import BrokerClient
+from workers.sources.errors import SourceAway
 
 
 class BrokerProcess(SidecarProcess):
     """One broker process; none where there are no sources."""
 
     module = "workers.sources.broker"
+    away = SourceAway
 
     def __init__(self, settings: Settings, urls: int | None = None, watchdog: Watchdog | None = None) -> None:
         """`urls` is the file that `hold_secrets` gave."""

@@ -13,8 +13,6 @@ from core.settings import Settings, environment_without_own
 from core.telemetry import get_logger
 from executor.watchdog import Watchdog
 from workers.service.held_secrets import memory_file
-from workers.sources.errors import SourceAway
-from workers.tools.errors import ToolAway
 
 log = get_logger(__name__)
 
@@ -30,6 +28,9 @@ ARROW = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 class SidecarProcess(ABC):
     """One such process; none where there is nothing for it to do."""
+
+    away: type[Exception]
+    """What `ping` raises when it does not answer."""
 
     def __init__(
         self, settings: Settings, socket: Path, secrets: int | None = None, watchdog: Watchdog | None = None
@@ -83,7 +84,7 @@ class SidecarProcess(ABC):
         self._watchdog.asked()
         try:
             self.ping()
-        except (SourceAway, ToolAway):
+        except self.away:
             return False
         self._watchdog.answered()
         self._has_answered = True
@@ -106,7 +107,7 @@ class SidecarProcess(ABC):
 
     @abstractmethod
     def ping(self) -> None:
-        """Return when it answers. Raises SourceAway, ToolAway."""
+        """Return when it answers. Raises `away`."""
 
     @abstractmethod
     def tables(self) -> dict[str, object]:

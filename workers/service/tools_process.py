@@ -8,12 +8,14 @@ from core.settings import Settings
 from executor.watchdog import Watchdog
 from workers.service.sidecar_process import PING_S, SidecarProcess
 from workers.tools.client import ToolsClient
+from workers.tools.errors import ToolAway
 
 
 class ToolsProcess(SidecarProcess):
     """One such process; none where `[mcp]` names no server."""
 
     module = "workers.tools"
+    away = ToolAway
 
     def __init__(
         self,

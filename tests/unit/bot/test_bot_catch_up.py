@@ -143,9 +143,11 @@ def test_what_slack_dropped_is_read_once_it_has_stopped_also_before_a_later_mess
     monkeypatch.setattr(time, "time", lambda: now)
     bot_.catch_up.note_dropped(bot_.slack.team, float(key.root_ts) - 1)
     bot_.catch_up.note_dropped("T0ANOTHER1", float(key.root_ts) - 1)
-    with bot_.catch_up.running(lambda: True):
-        eventually(lambda: bot_.redis.get("threadbook:bot:listened") is None, "a look")
+    looks: list[bool] = []
+    with bot_.catch_up.running(lambda: not looks.append(True)):
+        eventually(lambda: len(looks) > 2, "a whole look")
         assert bot_.taken == [], "Slack still drops"
+        assert bot_.redis.get("threadbook:bot:listened") is None, "a bot that starts now looks that far back"
         now += bot.catch_up.DROPPED_S
         eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None, "the end of all look-ups")
     assert bot_.taken == ["only 2023"]

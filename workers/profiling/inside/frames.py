@@ -145,7 +145,7 @@ def _date(value: object) -> tuple[int, int, bool] | None:
         return None
     first, second = int(found[1]), int(found[3])
     is_date = 0 < min(first, second) <= _MONTHS and max(first, second) <= _DAYS
-    return (first, second, len(found[4]) == len("24")) if is_date else None
+    return (first, second, len(found[4]) == 2) if is_date else None
 
 
 def _figure(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     store.migrate()
     yield Place(store)
     store.close()
+
+
+@contextmanager
+def nothing_stored(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The Store goes away whenever an exchanged token is to be stored."""
+
+    def away(*_: object) -> bool:
+        raise StoreUnreachable("away")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(place.store, "replace_secret", away)
+        yield
 
 
 def test_each_workspace_has_its_own_token_and_the_database_has_none_of_them(place: Place, tmp_path: Path) -> None:
@@ -164,12 +177,7 @@ def test_a_token_that_was_exchanged_just_as_the_store_went_away_is_stored_when_i
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.install("T1", bot_refresh_token="xoxe-1", bot_token_expires_in=3_600)
-
-    def away(*_: object) -> bool:
-        raise StoreUnreachable("away")
-
-    with monkeypatch.context() as outage:
-        outage.setattr(place.store, "replace_secret", away)
+    with nothing_stored(place, monkeypatch):
         assert [place.tokens.token_of("T1") for _ in range(2)] == ["xoxb-new"] * 2
     assert place.process().token_of("T1") == "xoxb-one", "another process knows the old one only"
     assert place.tokens.token_of("T1") == "xoxb-new"
@@ -185,12 +193,7 @@ def test_a_workspace_that_installs_again_before_an_exchanged_token_is_stored_kee
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.install("T1", bot_refresh_token="xoxe-1", bot_token_expires_in=3_600)
-
-    def away(*_: object) -> bool:
-        raise StoreUnreachable("away")
-
-    with monkeypatch.context() as outage:
-        outage.setattr(place.store, "replace_secret", away)
+    with nothing_stored(place, monkeypatch):
         place.tokens.token_of("T1")
     place.install("T1", "xoxb-newest")
     assert place.tokens.token_of("T1") == "xoxb-newest"
