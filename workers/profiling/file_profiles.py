@@ -31,8 +31,8 @@ from core.values import Language
 from executor.values import CellResult
 
 _MODULES = (
-    "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "databases",
-    "statistics_files", "documents", "packed", "formats", "apart", "cell",
+    "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "book_notes",
+    "databases", "statistics_files", "documents", "packed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 
@@ -170,6 +170,7 @@ class _Table(_Said):
 
 class _Note(_Said):
     code: Literal[
+        "areas",
         "broken_bytes",
         "duplicates",
         "encoding_guess",

@@ -8,11 +8,12 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import databases, documents, kinds, packed, spreadsheets, statistics_files
+from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
 from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
@@ -540,7 +541,7 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
             for name, (table, _, _) in zip(names, sheets, strict=True)
             if spreadsheets.is_unread(table) and hasattr(book.book[name], "iter_rows")  # else a sheet of charts
         }
-        hidden = [_note("hidden_sheet", sheet=cut(name, 60)) for name in names if _is_hidden(book.book[name])]
+        hidden = [_note("hidden_sheet", sheet=cut(name, 60)) for name in names if is_hidden(book.book[name])]
         more = len(book.sheet_names) - len(sheets)
         several = len(book.sheet_names) > 1
     if damaged and not any(table["columns"] for table, _, _ in sheets):
@@ -563,8 +564,8 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
         notes.append(_note("sheets"))
     if any(table["sampled"] for table in tables):
         notes.append(_note("first_rows", rows=bounds.rows))
-    seen = _book_notes(path, names) if size <= bounds.workbook else None
-    notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:_MOST_BOOK_NOTES]
+    seen = book_notes(path, names) if size <= bounds.workbook else None
+    notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:MOST_BOOK_NOTES]
     notes += headers  # the lines of code say the same
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
 
@@ -595,72 +596,6 @@ def _sheet(path: str, book: Any, name: str, bounds: Bounds) -> tuple[dict[str, A
         rows = rows if rows > bounds.rows else None
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt
-
-
-def _is_hidden(sheet: Any) -> bool:
-    return getattr(sheet, "sheet_state", "visible") != "visible"  # a sheet of charts need not say
-
-
-def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
-    """What a reader of a workbook sees and pandas does not: merged cells, notes, formulas without value.
-
-    None for a file that openpyxl cannot open this way.
-    """
-    import openpyxl  # noqa: PLC0415 - as above
-
-    try:
-        written, computed = (openpyxl.load_workbook(path, data_only=values) for values in (False, True))
-    except Exception:
-        return None  # openpyxl raises whatever its XML reader raises; the sheets were read already
-    notes = []
-    for name in sheets:
-        if name not in written.sheetnames or not hasattr(written[name], "iter_rows"):
-            continue  # a sheet of charts
-        sheet, values = written[name], computed[name]
-        cells = [cell for row in sheet.iter_rows() for cell in row if cell.value is not None]
-        empty = [c for c in cells if c.data_type == "f" and values.cell(row=c.row, column=c.column).value is None]
-        errors = [c for row in values.iter_rows() for c in row if c.data_type == "e"]
-        remarks = [f"{cell.coordinate}: {cut(cell.comment.text, 80)}" for cell in cells if cell.comment]
-        merged = [str(area) for area in sheet.merged_cells.ranges]
-        shown = cut(name, 60)
-        if merged:
-            notes.append(_note("merged", sheet=shown, count=len(merged), names=cut(", ".join(sorted(merged)), 120)))
-        if empty:
-            places = ", ".join(cell.coordinate for cell in empty[:10])
-            notes.append(_note("no_value", sheet=shown, count=len(empty), names=places))
-        if errors:
-            places = ", ".join(f"{cell.coordinate}: {cell.value}" for cell in errors[:10])
-            notes.append(_note("errors", sheet=shown, count=len(errors), names=cut(places, 200)))
-        if signs := ", ".join(spreadsheets.signs_of(values)):
-            notes.append(_note("signs", sheet=shown, names=cut(signs, 200)))
-        if remarks:
-            notes.append(_note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
-        notes += _hidden_parts(sheet, shown, {cell.row for cell in cells})
-    return notes
-
-
-def _hidden_parts(sheet: Any, shown: str, filled: Set[int]) -> Iterator[dict[str, Any]]:
-    """Rows with values that are hidden, by a filter perhaps, and hidden columns: pandas loads them all the same."""
-    rows = sum(dimension.hidden and row in filled for row, dimension in sheet.row_dimensions.items())
-    if rows:
-        yield _note("hidden_rows", sheet=shown, count=rows)
-    letters = [
-        _columns_named(dimension.min or 0, min(dimension.max or 0, sheet.max_column))
-        for dimension in sheet.column_dimensions.values()
-        if dimension.hidden and (dimension.min or 0) <= sheet.max_column
-    ]
-    if letters:
-        yield _note("hidden_columns", sheet=shown, names=cut(", ".join(letters), 120))
-
-
-def _columns_named(first: int, last: int) -> str:
-    from openpyxl.utils import get_column_letter  # noqa: PLC0415 - as above
-
-    names = [get_column_letter(max(place, 1)) for place in (first, last)]
-    return names[0] if last <= first else f"{names[0]}:{names[1]}"
-
-
-_MOST_BOOK_NOTES = 18
 
 
 def _nothing() -> Any:

@@ -266,6 +266,27 @@ def test_many_sheets_with_much_to_say_are_all_described(describe: Describe, fold
         assert list(frame.columns) == [column.name for column in table.columns] == ["name", "answer"]
 
 
+def test_tables_that_share_a_sheet_are_a_note(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Report"
+    sheet["A1"] = "Sales of 2026"  # a title is no table
+    for row, values in enumerate((["region", "amount"], ["North", 1], ["South", 2]), 3):
+        for column, value in enumerate(values):
+            sheet.cell(row, 1 + column, value)
+            sheet.cell(row + 10, 1 + column, value)
+            sheet.cell(row, 5 + column, value)
+    sheet["A20"] = "Source: the shop"
+    alone = book.create_sheet("Alone")
+    for row in (["region", "amount"], ["North", 1], [], ["Total", 1]):
+        alone.append(row)
+    book.save(folder / "book.xlsx")
+    (abstract,), problems = describe("book.xlsx")
+    assert not problems
+    assert "Sheet Report has 3 areas that empty rows or columns keep apart (A3:B5, E3:F5, A13:B15)" in abstract.note
+    assert "Sheet Alone has" not in abstract.note
+
+
 def test_hidden_rows_and_columns_of_a_sheet_are_a_note(describe: Describe, folder: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
