@@ -180,6 +180,7 @@ class _Note(_Said):
         "hidden_rows",
         "hidden_sheet",
         "large_json",
+        "marked_missing",
         "maybe_thousands",
         "maybe_words",
         "members_closed",

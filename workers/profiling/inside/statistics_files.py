@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from .bounds import Bounds
@@ -18,6 +19,8 @@ _READERS = {
     "sas7bdat": ("read_sas7bdat", "sas"),
     "xpt": ("read_xport", "sas"),
 }
+_MARKS_MISSING = frozenset({"dta", "sav", "zsav", "por", "sas7bdat"})
+"""Formats in which a value such as 99 or .a may be marked as "no answer". It is read as missing unless asked for."""
 _MOST_LABELS = 30
 _MOST_VALUES = 12
 
@@ -36,6 +39,7 @@ def statistics_file(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
             raise Unusable("too_much", detail=f"{columns:,} columns")
         limit = max(1, min(bounds.rows, bounds.cells // 20 // max(1, columns)))
         frame, _ = read(path, row_limit=limit)
+        kept = read(path, row_limit=limit, user_missing=True)[0] if extension in _MARKS_MISSING else frame
     except MemoryError:
         raise
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError, OverflowError) as error:
@@ -44,14 +48,26 @@ def statistics_file(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
     counted = rows if rows >= 0 else None
     stem = os.path.splitext(os.path.basename(path))[0]
     table = describe_frame(frame, stem, bounds, rows=counted, sampled=sampled)
+    notes = [note("first_rows", rows=len(frame))] if sampled else []
+    if marked := ", ".join(_marked_missing(frame, kept)):
+        notes.append(note("marked_missing", names=cut(marked, 200)))
     return {
         "format": kind,
         "encoding": cut(meta.file_encoding, 40) if meta.file_encoding else None,
         "tables": [table],
         "text": _labels(meta, bounds),
         "read_hint": call(f"pyreadstat.{function}", path, {}) + "[0]",
-        "notes": [note("first_rows", rows=len(frame))] if sampled else [],
+        "notes": notes,
     }
+
+
+def _marked_missing(frame: Any, kept: Any) -> Iterator[str]:
+    """Each column with the values that the file marks as missing: what only `kept` has."""
+    for name in frame.columns:
+        lost = kept[name][frame[name].isna()].dropna()
+        values = sorted({_code(value) for value in lost if value != ""})
+        if values:
+            yield f"{exact(name, 60)} ({', '.join(values[:_MOST_VALUES])})"
 
 
 def _labels(meta: Any, bounds: Bounds) -> str:

@@ -10,6 +10,7 @@ import gc
 import json
 import shutil
 import sqlite3
+import struct
 import tempfile
 import warnings
 import zipfile
@@ -135,6 +136,22 @@ def test_a_stata_file_says_what_its_columns_and_codes_mean(describe: Describe, f
     assert "wage: Wage per hour, EUR" in abstract.text
     assert "0 = north" in abstract.text
     assert loaded(abstract.read_hint)["wage"].sum() == 22.5
+
+
+def test_answers_that_a_survey_marks_as_missing_are_a_note(describe: Describe, folder: Path) -> None:
+    frame = pd.DataFrame({"trust": [1.0, 2, 98, 99], "party": ["a", "b", "z", ""], "age": [30.0, 40, None, 99]})
+    pyreadstat.write_sav(
+        frame, str(folder / "poll.sav"), missing_ranges={"trust": [{"lo": 98, "hi": 99}], "party": ["z"]}
+    )
+    path = folder / "poll.dta"
+    pd.DataFrame({"trust": [1.0, 2, None, 3], "age": [30.0, 40, 50, 60]}).to_stata(path, write_index=False)
+    no_answer, refused = (struct.pack("<Q", bits) for bits in (0x7FE0_0000_0000_0000, 0x7FE0_0100_0000_0000))
+    path.write_bytes(path.read_bytes().replace(no_answer, refused))  # "." becomes ".a", which pandas cannot write
+    abstracts, problems = describe("poll.sav", "poll.dta")
+    assert not problems
+    spss, stata = (abstract.note for abstract in abstracts)
+    assert "marks as missing are read as missing: trust (98, 99), party (z). user_missing=True keeps them" in spss
+    assert "read as missing: trust (a)." in stata
 
 
 def test_an_spss_and_a_sas_file_are_described(describe: Describe, folder: Path) -> None:
