@@ -46,6 +46,8 @@ _BEFORE_WINDOWS = ("cp850", "cp852", "mac-roman")
 _MANY_SIGNS_IN_WORDS = 0.15
 _NEVER_AT_A_WORD = frozenset("‚†‡‹›˜¤¬¨¸\ufffd")
 """Signs of cp1252 that no word begins or ends with, as it may with quotation marks, "€" and "°"."""
+_LATIN_ENDS = "\u024f"
+_MOST_MIXED = 0.3
 _LIKELIER = 1.5
 """How much likelier than cp1252, which is everywhere, another encoding of Windows must be."""
 _FEW_BROKEN = 0.005
@@ -115,11 +117,20 @@ def _likelihoods(data: bytes, candidates: Sequence[str]) -> dict[str, float]:
     A reading all in capitals counts as the same in small letters: few of the texts that taught the pairs have capitals.
     """
     likely = _chardet(data, candidates)
-    for name in likely:
+    for name in list(likely):
         text = data.decode(name, errors="ignore")
-        if (small := _without_capitals(text)) != text:
+        if _mixes_scripts(text):
+            del likely[name]
+        elif (small := _without_capitals(text)) != text:
             likely[name] = max(likely[name], _chardet(small.encode(name, errors="ignore"), [name]).get(name, 0))
     return likely
+
+
+def _mixes_scripts(text: str) -> bool:
+    """Whether many letters of another script touch one of ASCII. No word has both, but München read so has."""
+    others = [index for index, letter in enumerate(text) if letter > _LATIN_ENDS and letter.isalpha()]
+    mixed = sum(any(each.isascii() and each.isalpha() for each in text[max(0, at - 1) : at + 2]) for at in others)
+    return mixed > _MOST_MIXED * len(others)
 
 
 def _without_capitals(text: str) -> str:

@@ -412,6 +412,7 @@ def test_blank_lines_of_a_large_table_are_no_rows(describe: Describe, folder: Pa
         ("cp874", "เมือง;ยอดขาย\nกรุงเทพ;1\nเชียงใหม่;2\n"),
         ("cp850", "Stadt;Umsatz\nMünchen;1\nKöln;2\nDüsseldorf;3\n"),
         ("cp1252", "Stadt;Umsatz\nMünchen;1\nKöln;2\nDüsseldorf;3\n"),
+        ("cp1252", "Filiale;Umsatz\nKöln;1.234,00 €\nMünchen;5,00 €\n"),
         ("cp1252", "By;Beløb\nÅrhus;1\nTromsø;2\n"),
         ("cp1252", "Quarter;Revenue £m\nQ1;5\n"),
     ],
