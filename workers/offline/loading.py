@@ -45,6 +45,8 @@ _READERS = {
     "tsv": "pd.read_table({})",
     "xlsx": "pd.read_excel({})",
     "parquet": "pd.read_parquet({})",
+    "feather": "pd.read_feather({})",
+    "orc": "pd.read_orc({})",
     "json": 'pd.json_normalize(pd.read_json({}, convert_axes=False, dtype=False).to_dict("records"))',
     "jsonl": 'pd.json_normalize(pd.read_json({}, lines=True, dtype=False).to_dict("records"))',
     "html": "pd.read_html({})[0]",

@@ -45,7 +45,9 @@ def _categories(columns: Sequence[Column]) -> list[str]:
     ]
 
 
-_MODULES = ("duckdb", "pdfplumber", "pyreadstat", "sqlite3", "tempfile", "zipfile")
+_MODULES = (
+    *("bz2", "duckdb", "gzip", "lzma", "pdfplumber", "pyarrow.parquet", "pyreadstat", "sqlite3", "tempfile", "zipfile"),
+)
 """What lines that load a table may need beside pandas."""
 
 

@@ -32,7 +32,7 @@ from executor.values import CellResult
 
 _MODULES = (
     "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "book_notes",
-    "databases", "statistics_files", "documents", "packed", "formats", "apart", "cell",
+    "databases", "statistics_files", "documents", "columnar", "packed", "compressed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 
@@ -214,8 +214,8 @@ class _Note(_Said):
 
 class _About(_Said):
     format: Literal[
-        "csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "parquet", "txt", "md", "html", "sqlite", "duckdb",
-        "stata", "spss", "sas", "pdf", "png", "jpeg", "gif", "webp", "zip",
+        "csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "parquet", "feather", "orc", "txt", "md", "html", "sqlite",
+        "duckdb", "stata", "spss", "sas", "pdf", "png", "jpeg", "gif", "webp", "zip",
         "repository",
     ]  # fmt: skip
     encoding: Short | None = None
@@ -227,8 +227,8 @@ class _About(_Said):
 
 
 Kind = Literal[
-    "text", "xlsx", "ods", "parquet", "pdf", "image", "program", "office", "archive", "document", "database", "duckdb",
-    "stata", "spss", "sas", "xport", "binary",
+    "text", "xlsx", "ods", "parquet", "arrow", "orc", "pdf", "image", "program", "office", "archive", "document",
+    "database", "duckdb", "stata", "spss", "sas", "xport", "binary",
 ]  # fmt: skip
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import databases, documents, kinds, packed, spreadsheets, statistics_files
+from . import columnar, compressed, databases, documents, kinds, packed, spreadsheets, statistics_files
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
 from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
-from .frames import LARGEST, cut, describe_frame, exact, holds_values, is_inexact
+from .frames import LARGEST, cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 from .lines import call as _call
@@ -521,7 +521,7 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
     }
 
 
-# --- workbooks and Parquet
+# --- workbooks
 
 
 def _workbook(path: str, size: int, bounds: Bounds) -> Described:
@@ -604,45 +604,8 @@ def _nothing() -> Any:
     return pd.DataFrame()
 
 
-_WHOLE = {"int64": "Int64", "uint64": "UInt64"}
-"""Whole numbers of Parquet that pandas gives decimals where some are missing, and their types with gaps."""
-
-
-def _with_gaps(kind: Any) -> Any:
-    import pandas as pd  # noqa: PLC0415 - as above
-
-    return pd.api.types.pandas_dtype(_WHOLE[str(kind)]) if str(kind) in _WHOLE else None
-
-
-def _parquet(path: str, size: int, bounds: Bounds) -> Described:
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - as above
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            rows = int(file.metadata.num_rows)
-            sampled = rows > bounds.rows and (size > bounds.whole or rows * len(file.schema_arrow.names) > 5_000_000)
-            batches = file.iter_batches(batch_size=bounds.rows)
-            content = next(batches) if sampled else file.read()
-            frame = content.to_pandas()
-            loses_digits = frame.columns.is_unique and any(
-                str(field.type) in _WHOLE and field.name in frame and is_inexact(frame[field.name])
-                for field in content.schema
-            )
-            if loses_digits:
-                frame = content.to_pandas(types_mapper=_with_gaps)
-            names_rows = holds_values(frame.index) and not {*frame.index.names} & {*frame.columns}
-            if names_rows:
-                frame = frame.reset_index()
-    except (ArrowException, OSError, StopIteration) as error:
-        raise Unusable("corrupt", detail=cut(error, 160)) from None
-    stem = os.path.splitext(os.path.basename(path))[0]
-    return {
-        "format": "parquet",
-        "tables": [describe_frame(frame, stem, bounds, rows=rows, sampled=sampled)],
-        "read_hint": _call("pd.read_parquet", path, {"dtype_backend": "numpy_nullable"} if loses_digits else {})
-        + (".reset_index()" if names_rows else ""),
-        "notes": [_note("first_rows", rows=len(frame))] if sampled else [],
-    }
+def _compressed(path: str, _size: int, bounds: Bounds) -> Described:
+    return compressed.compressed(path, bounds, describe_file)
 
 
 def _zipped(path: str, _size: int, bounds: Bounds) -> Described:
@@ -662,8 +625,11 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "htm": _html,
     "xlsx": _workbook,
     "xlsm": _workbook,
-    "parquet": _parquet,
-    "pq": _parquet,
+    "parquet": columnar.parquet,
+    "pq": columnar.parquet,
+    "feather": columnar.feather,
+    "arrow": columnar.feather,
+    "orc": columnar.orc,
     "xls": spreadsheets.xls,
     "ods": spreadsheets.ods,
     "sqlite": databases.sqlite,
@@ -684,6 +650,10 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "gif": documents.picture,
     "webp": documents.picture,
     "zip": _zipped,
+    "gz": _compressed,
+    "bz2": _compressed,
+    "xz": _compressed,
 }
-_IN_ZIPS = frozenset(_READERS) - {"zip", "png", "jpg", "jpeg", "gif", "webp", "md", "markdown"} | {"txt"}
+_NOT_IN_ZIPS = frozenset({"zip", "gz", "bz2", "xz", "png", "jpg", "jpeg", "gif", "webp", "md", "markdown"})
+_IN_ZIPS = frozenset(_READERS) - _NOT_IN_ZIPS | {"txt"}
 """Files of a zip that may hold tables. A zip in a zip is not opened."""

@@ -24,6 +24,9 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
     "ods": ("ods",),
     "parquet": ("parquet",),
     "pq": ("parquet",),
+    "feather": ("arrow",),
+    "arrow": ("arrow",),
+    "orc": ("orc",),
     "sqlite": ("database",),
     "sqlite3": ("database",),
     "db3": ("database",),
@@ -42,6 +45,9 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
     "gif": ("image",),
     "webp": ("image",),
     "zip": _ANY_ZIP,
+    "gz": ("archive",),
+    "bz2": ("archive",),
+    "xz": ("archive",),
 }
 """Extensions of binary formats that are read, and the kinds their content may have."""
 
@@ -53,8 +59,8 @@ _DOCUMENTS = {"doc", "docx", "odt", "rtf", "ppt", "pptx", "xlsb", "numbers"}
 _MEDIA = {"bmp", "tif", "tiff", "svg", "heic", "mp3", "mp4", "mov", "wav"}
 TARS = ("tar", "tgz", "tar.gz", "tar.bz2", "tar.xz")
 """Archives that are read when they hold source code."""
-_PACKED = {"gz", "bz2", "xz", "7z", "rar", "tar", "exe", "dll", "so", "bin"}
-_DATA = {"mdb", "accdb", "pkl", "pickle", "feather", "arrow", "orc", "avro", "h5", "por"}
+_PACKED = {"7z", "rar", "tar", "zst", "exe", "dll", "so", "bin"}
+_DATA = {"mdb", "accdb", "pkl", "pickle", "avro", "h5", "por"}
 UNSUPPORTED = frozenset(_DOCUMENTS | _MEDIA | _PACKED | _DATA)
 
 _MAGIC = (
@@ -71,6 +77,8 @@ _MAGIC = (
     (b"7z\xbc\xaf", "archive"),
     (b"Rar!", "archive"),
     (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"ORC", "orc"),
     (b"SQLite format 3\0", "database"),
     (b"<stata_dta>", "stata"),
     (b"$FL2", "spss"),
@@ -78,6 +86,8 @@ _MAGIC = (
     (b"\0" * 12 + b"\xc2\xea\x81\x60", "sas"),
     (b"HEADER RECORD*******LIB", "xport"),
 )
+_LIKE_WORDS = frozenset({"program", "orc"})
+"""Kinds whose first bytes a text may begin with. A text has no zeros."""
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
 """How a file begins that stands for one in Git LFS (its specification)."""
 _OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
@@ -89,12 +99,12 @@ _LARGEST_DIRECTORY = 64_000_000
 
 
 def kind_of(path: str, head: bytes) -> str:
-    """text, xlsx, ods, parquet, pdf, image, program, office, archive, document, database, duckdb, stata, spss, sas,
-    xport or binary."""
+    """text, xlsx, ods, parquet, arrow, orc, pdf, image, program, office, archive, document, database, duckdb, stata,
+    spss, sas, xport or binary."""
     if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
         return _kind_of_zip(path)
     for magic, kind in _MAGIC:
-        if head.startswith(magic) and (kind != "program" or b"\0" in head[:512]):
+        if head.startswith(magic) and (kind not in _LIKE_WORDS or b"\0" in head[:512]):
             return kind
     if head[8:12] == b"DUCK":
         return "duckdb"

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 from .bounds import Bounds
 from .frames import exact
@@ -24,7 +24,7 @@ from .lines import note
 _CHUNK = 1 << 20
 _MOST_NAMES = 10_000
 _LISTED = 100
-_BY_NAME = {"sqlite", "duckdb", "stata", "spss", "sas"}
+BY_NAME = {"sqlite", "duckdb", "stata", "spss", "sas"}
 """Formats whose readers want a file's name: these members are unpacked into the temporary folder by the line."""
 
 
@@ -178,9 +178,14 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: str, most: 
     """Write one member to `copy`; returns its bytes. Raises Unusable when there are more than `most`."""
     if member.flag_bits & 1:
         raise Unusable("password")
+    return unpack(lambda: archive.open(member), copy, most)
+
+
+def unpack(opened: Callable[[], IO[bytes]], copy: str, most: int) -> int:
+    """Write what a packed file holds to `copy`; returns its bytes. Raises Unusable when there are more than `most`."""
     size = 0
     try:
-        with archive.open(member) as packed, open(copy, "wb") as plain:
+        with opened() as packed, open(copy, "wb") as plain:
             while size <= most and (chunk := packed.read(_CHUNK)):
                 size += len(chunk)
                 plain.write(chunk)
@@ -199,18 +204,22 @@ def _end(name: str, limit: int) -> str:
     return name if len(name) <= limit else "…" + name[1 - limit :]
 
 
+def placed(line: str, copy: str, place: str) -> str:
+    """A line that reads a file's unpacked copy, as one that reads `place`: an expression that opens the packed file."""
+    line = re.sub(rf"'file:{re.escape(copy)}\?mode=ro', uri=True", lambda _: place, line)
+    text = rf"Path\({re.escape(repr(copy))}\)\.read_text\(encoding='([\w-]+)'\)"
+    line = re.sub(text, lambda found: f"{place}.read().decode('{found[1]}')", line)
+    return line.replace(repr(copy), place)
+
+
 def _placed(path: str, member: str, copy: str, described: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
     """The tables of a member, named after it, with lines that read them out of the zip."""
     packed = f"zipfile.ZipFile({path!r})"
     place = f"{packed}.open({member!r})"
-    if described["format"] in _BY_NAME:
+    if described["format"] in BY_NAME:
         place = f"{packed}.extract({member!r}, tempfile.gettempdir())"
     tables = described.get("tables", [])
     for table in tables:
-        line = table.get("read") or described["read_hint"]
-        line = re.sub(rf"'file:{re.escape(copy)}\?mode=ro', uri=True", lambda _: place, line)
-        text = rf"Path\({re.escape(repr(copy))}\)\.read_text\(encoding='([\w-]+)'\)"
-        line = re.sub(text, lambda found: f"{place}.read().decode('{found[1]}')", line)
-        table["read"] = line.replace(repr(copy), place)
+        table["read"] = placed(table.get("read") or described["read_hint"], copy, place)
         table["name"] = _end(member if len(tables) == 1 else f"{member} / {table['name']}", bounds.name)
     return [table for table in tables if table["columns"]]

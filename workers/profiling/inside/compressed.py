@@ -1,0 +1,40 @@
+"""A file that is compressed alone, such as orders.csv.gz. Its line of Python reads it as it is."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from .bounds import Bounds
+from .kinds import Unusable
+from .packed import BY_NAME, placed, unpack
+
+_OPENS: dict[str, Callable[[str], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+_MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
+_PACKED = frozenset({*_OPENS, "zip", "tar", "7z", "rar", "zst"})
+_BY_PANDAS = ("pd.read_csv(", "pd.read_json(")
+"""Functions that unpack by themselves a file whose name ends so."""
+
+
+def compressed(path: str, bounds: Bounds, describe: Callable[[str, Bounds], dict[str, Any]]) -> dict[str, Any]:
+    """What `describe` says of the unpacked file. Raises Unusable for an archive in it and for too many bytes."""
+    name, _, ending = os.path.basename(path).rpartition(".")
+    stem, inner = os.path.splitext(name)
+    if inner.lower().lstrip(".") in _PACKED:
+        raise Unusable("unsupported", extension=f"{inner.lstrip('.')}.{ending}")
+    with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
+        copy = os.path.join(folder, f"{stem[:100]}{inner}")
+        unpack(lambda: _OPENS[ending.lower()](path), copy, bounds.packed)
+        described = describe(copy, bounds)
+    if described["format"] in BY_NAME:
+        raise Unusable("unsupported", extension=f"{inner.lstrip('.')}.{ending}")
+    place = f"{_MODULES[ending.lower()]}.open({path!r})"
+    for told, key in ((described, "read_hint"), *((table, "read") for table in described.get("tables", ()))):
+        line = str(told.get(key, ""))
+        told[key] = placed(line, copy, repr(path) if line.startswith(_BY_PANDAS) and ending.islower() else place)
+    return described
