@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-import sqlglot
-from sqlglot import ErrorLevel, exp
+from sqlglot import ErrorLevel, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from workers.sources.errors import Refused
@@ -68,14 +68,27 @@ def _checked(sql: str, dialect: str, visible: Visible, params: Mapping[str, Para
 
 
 def _parsed(sql: str, dialect: str) -> exp.Expr:
+    ours = dialect_of(dialect)
     try:
-        found = sqlglot.parse(sql, read=dialect_of(dialect), error_level=ErrorLevel.RAISE)
+        tokens = ours.tokenize(sql)
+        _check_numbers(sql, tokens)
+        found = ours.parser(error_level=ErrorLevel.RAISE).parse(tokens, sql)
     except (SqlglotError, *TRIPPED) as error:
         raise Refused(f"The statement cannot be read as {dialect} SQL{_place(error)}. {ONLY_SELECT}") from None
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1:
         raise Refused(f"{len(statements)} statements were given instead of one. Send them one by one.")
     return statements[0]
+
+
+def _check_numbers(sql: str, tokens: Sequence[Token]) -> None:
+    """Raise Refused for a number with letters right behind it: sqlglot would read 1_000 as 1 AS _000."""
+    for number, behind in pairwise(tokens):
+        if number.token_type is TokenType.NUMBER and behind.start == number.end + 1 and behind.text[:1].isidentifier():
+            raise Refused(
+                f"The number {sql[number.start : behind.end + 1][:40]} can be read in two ways. "
+                "Write digits alone, such as 1000, and a space before the next word."
+            )
 
 
 def _place(error: Exception) -> str:

@@ -52,6 +52,8 @@ def test_a_tricky_select_passes_and_what_is_sent_passes_again_unchanged(dialect:
         ("duckdb", "SELECT doc ->> 'a.b'", "SELECT doc ->> 'a.b'"),
         ("sqlite", "SELECT doc ->> ' '", "SELECT doc ->> ' '"),
         ("sqlite", "SELECT mod(7.5, 2)", "SELECT MOD(7.5, 2)"),
+        ("duckdb", "SELECT 1_000 * amount FROM orders", 'SELECT 1000 * amount FROM "main"."orders"'),
+        ("postgres", "SELECT 1e3,-.5::int,2*3", "SELECT 1e3, -CAST(0.5 AS INT), 2 * 3"),
         ("sqlite", "SELECT CAST(id AS DECIMAL(10, 2))", "SELECT CAST(id AS NUMERIC(10, 2))"),
         ("sqlite", """SELECT "a`b", o."c" FROM orders o""", """SELECT `a``b`, o."c" FROM "main"."orders" AS o"""),
     ],
@@ -73,6 +75,11 @@ def test_what_is_sent_says_what_was_written(dialect: str, sql: str, sent: str) -
         ("postgres", "SELECT 1; SELECT 2", "one by one"),
         ("duckdb", "SELECT * FROM read_csv('x')", "name a table of the source"),
         ("mysql", "SELECT @@version", "variable of the server"),
+        ("postgres", "SELECT amount * 1_000 FROM orders", "The number 1_000 can be read in two ways"),
+        ("sqlite", "SELECT sum(amount) / 1_000_000 FROM orders", "The number 1_000_000 can be read in two ways"),
+        ("postgres", "SELECT 12e_3", "The number 12e_3 can be read in two ways"),
+        ("postgres", "SELECT id FROM orders WHERE amount > 1_000", "Write digits alone, such as 1000"),
+        ("duckdb", "SELECT 0x1F + 1", "The number 0x1F can be read in two ways"),
     ],
 )
 def test_a_refusal_says_what_and_what_to_write_instead(dialect: str, sql: str, said: str) -> None:
