@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlglot import Dialect, exp
@@ -32,13 +33,23 @@ def _interval_of_parts(value: exp.Expr) -> exp.Interval | None:
     return None if exp.INTERVAL_STRING_RE.fullmatch(value.name) else exp.Interval(this=value)
 
 
+def _without(functions: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """The functions that sqlglot knows, but for these: they are sent as they are written, or refused."""
+    return {name: made for name, made in functions.items() if name not in names.split()}
+
+
 class PostgresAsWritten(Postgres):
     """Postgres with what sqlglot would leave out."""
 
     to_json_path = _path_as_written
 
     class Parser(Postgres.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
-        """Reads the statement."""
+        """Reads the statement. JSON functions of other databases would become `->`, with a path in place of a key."""
+
+        FUNCTIONS = _without(
+            Postgres.Parser.FUNCTIONS,
+            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR",
+        )
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
@@ -64,9 +75,7 @@ class SQLiteAsWritten(SQLite):
     class Parser(SQLite.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. `mod` stays a function: `%` would cut its arguments to whole numbers."""
 
-        FUNCTIONS = {  # noqa: RUF012  sqlglot's own form
-            name: made for name, made in SQLite.Parser.FUNCTIONS.items() if name != "MOD"
-        }
+        FUNCTIONS = _without(SQLite.Parser.FUNCTIONS, "MOD")
 
     class Generator(SQLite.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent. A whole number that is cast to NUMERIC stays one."""
@@ -88,6 +97,11 @@ class MySQLAndMariaDB(MySQL):
     """MySQL in words that MariaDB knows too: it has no REGEXP_LIKE and no `->>`."""
 
     to_json_path = _path_as_written
+
+    class Parser(MySQL.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Reads the statement. Of DATEDIFF('day', a, b) sqlglot would keep two arguments."""
+
+        FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF")
 
     class Generator(MySQL.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent."""

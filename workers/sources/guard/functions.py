@@ -130,6 +130,7 @@ INSTEAD: Final = {
     "sleep": "leave it out: a query does not wait",
     "read_csv": "name a table of the source; a file is sent to the thread instead",
     "read_parquet": "name a table of the source; a file is sent to the thread instead",
+    "json_extract": "write column -> 'key', or column ->> 'key' for text",
     "version": "leave it out: the server is not a subject",
     "current_user": "leave it out: the login is not a subject",
 }
