@@ -380,6 +380,10 @@ TRICKY: dict[str, list[str]] = {
         "SELECT x.*, x.a FROM jsonb_to_recordset('[{\"a\":1}]') AS x(a int, b text)",
         "VALUES (1, 'a'), (2, 'b')",
         "TABLE orders",
+        "SELECT amount > ALL (ARRAY[1, 2]), amount = SOME (ARRAY[3.00]) FROM orders",
+        "SELECT to_tsvector('simple', name) @@ plainto_tsquery('simple', 'ada'), extra @@ '$.id > 3' FROM customers",
+        "SELECT to_hex(255), octet_length('x'), encode(decode('6162', 'hex'), 'base64'), timezone('UTC', now())",
+        "SELECT current_time, current_time(0), localtime",
     ],
     "mysql": [
         *_lines(EVERYWHERE),
@@ -396,6 +400,9 @@ TRICKY: dict[str, list[str]] = {
         "SELECT customer, SUM(amount) FROM orders GROUP BY customer WITH ROLLUP",
         "SELECT DATEDIFF(NOW(), placed), DAYNAME(placed) FROM orders LIMIT 1, 2",
         "SELECT STDDEV_POP(amount), VAR_SAMP(amount) FROM orders # the rest",
+        "SELECT UTC_DATE(), UTC_TIMESTAMP(), ADDDATE(placed, 5), SUBDATE(placed, INTERVAL 1 DAY), BIN(id) FROM orders",
+        "SELECT TIMESTAMPADD(HOUR, 5, placed), MEDIAN(amount) OVER (PARTITION BY customer) FROM orders",
+        "SELECT CONVERT(name USING utf8mb4), JSON_VALUE(extra, '$.plan') FROM customers",
     ],
     "sqlite": [
         *_lines(EVERYWHERE),
@@ -426,6 +433,8 @@ TRICKY: dict[str, list[str]] = {
         "SELECT extra->>'$.plan' FROM customers",
         "SELECT customer, sum(amount) FROM orders GROUP BY ALL ORDER BY ALL",
         "SELECT * FROM orders USING SAMPLE 2",
+        "SELECT list_position([1, 2], 2), list_reduce([1, 2], lambda a, b : a + b), element_at(MAP {'a': 1}, 'a')",
+        "SELECT strlen('x'), round_even(2.5, 0), julian(current_date), damerau_levenshtein('a', 'b')",
         "SELECT * FROM generate_series(1, 3) AS g(n)",
     ],
 }

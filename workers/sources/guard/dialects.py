@@ -21,6 +21,10 @@ def _unquoted(generator: Any, node: exp.JSONExtractScalar) -> str:
     return f"JSON_UNQUOTE({extracted})"
 
 
+def _current_time(generator: Any, node: exp.CurrentTime) -> str:
+    return f"CURRENT_TIME({generator.sql(node, 'this')})" if node.this else "CURRENT_TIME"
+
+
 def _path_as_written(self: Dialect, path: exp.Expr | None) -> exp.Expr | None:
     """The JSON path or key itself: sqlglot would read `a.b` as a path where it is the name of a key."""
     return path
@@ -48,11 +52,19 @@ class PostgresAsWritten(Postgres):
 
         FUNCTIONS = _without(
             Postgres.Parser.FUNCTIONS,
-            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR",
+            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX",
         )
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
+
+    class Generator(Postgres.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
+        """Renders the statement that is sent. Postgres takes no empty brackets behind CURRENT_TIME."""
+
+        TRANSFORMS = {  # noqa: RUF012  sqlglot's own form
+            **Postgres.Generator.TRANSFORMS,
+            exp.CurrentTime: _current_time,
+        }
 
 
 class DuckDBAsWritten(DuckDB):
@@ -101,13 +113,15 @@ class MySQLAndMariaDB(MySQL):
     class Parser(MySQL.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. Of DATEDIFF('day', a, b) sqlglot would keep two arguments."""
 
-        FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF")
+        FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF TIMESTAMPADD")
 
     class Generator(MySQL.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent."""
 
+        SUPPORTS_MEDIAN = True
         TRANSFORMS = {  # noqa: RUF012  sqlglot's own form
             **MySQL.Generator.TRANSFORMS,
+            exp.UtcDate: lambda generator, node: "UTC_DATE()",
             exp.RegexpLike: _rlike,
             exp.JSONExtractScalar: _unquoted,
         }
