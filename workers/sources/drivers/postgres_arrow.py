@@ -34,6 +34,8 @@ PLAIN: dict[str, pa.DataType] = {
 }
 """Arrow's type of each Postgres type that has one. Every other type comes as Postgres writes it, as text."""
 
+FLOAT_DIGITS = 15
+"""A float holds every whole number of so many digits."""
 DAY_US = 24 * 60 * 60 * 1_000_000
 BEFORE_ALL_DAYS = -2_500_000
 """Days before 1970. The first day of Postgres is later, and infinity arrives as an earlier one."""
@@ -114,6 +116,10 @@ def _converted(found: pa.Array, column: Column) -> pa.Array:
         found = found.storage
     elif pa.types.is_list(found.type) and isinstance(found.values, pa.ExtensionArray):
         found = pa.ListArray.from_arrays(found.offsets, found.values.storage, mask=found.is_null())
+    if "double" in str(column.type) and _is_rounded(found.flatten() if column.is_array else found):
+        raise _misfit(
+            column, "a whole number that a float would round", "text" if column.is_array else "numeric(38, 0)"
+        )
     try:
         made = found if found.type == column.type else found.cast(column.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -122,6 +128,15 @@ def _converted(found: pa.Array, column: Column) -> pa.Array:
     if pa.types.is_temporal(values.type) and (what := _out_of_time(values)):
         raise _misfit(column, what)
     return made
+
+
+def _is_rounded(values: pa.Array) -> bool:
+    """Whether one of these texts of NUMERIC is a whole number that a float cannot hold, such as a long id."""
+    if not pa.types.is_string(values.type):
+        return False
+    long = values.filter(pc.greater(pc.utf8_length(values), FLOAT_DIGITS))
+    whole = long.filter(pc.match_substring_regex(long, r"^-?\d+$"))
+    return any(int(each) != float(each) for each in whole.unique().to_pylist())
 
 
 def _out_of_time(values: pa.Array) -> str:
@@ -135,7 +150,7 @@ def _out_of_time(values: pa.Array) -> str:
     return "infinity" if least < BEFORE_ALL_DAYS * (1 if is_date else DAY_US) else ""
 
 
-def _misfit(column: Column, what: str) -> StatementFailed:
+def _misfit(column: Column, what: str, cast: str = "text") -> StatementFailed:
     return StatementFailed(
-        f"The column {column.name} holds {what}. Write CAST({column.name} AS text) in the query, or leave it out."
+        f"The column {column.name} holds {what}. Write CAST({column.name} AS {cast}) in the query, or leave it out."
     )

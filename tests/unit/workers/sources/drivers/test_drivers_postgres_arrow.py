@@ -30,8 +30,20 @@ def test_a_numeric_with_digits_is_exact_and_one_without_is_a_float() -> None:
     assert columns_of(pa.schema([described("a", "numeric", typmod=typmod)]))[0].type == pa.decimal128(12, 2)
     assert columns_of(pa.schema([described("a", "numeric", typmod=(60 << 16 | 2) + 4)]))[0].type == pa.decimal256(60, 2)
     assert read(described("a", "numeric", typmod=typmod), pa.array(["1.10", None])) == [decimal.Decimal("1.10"), None]
-    plain = read(described("a", "numeric", typmod=-1), pa.array(["1.5", "inf", None, "1" + "0" * 400]))
-    assert plain == [1.5, float("inf"), None, float("inf")]
+    plain = read(
+        described("a", "numeric", typmod=-1), pa.array(["1.5", "inf", None, "9007199254740992", "0." + "3" * 40])
+    )
+    assert plain == [1.5, float("inf"), None, 2.0**53, 1 / 3]
+
+
+@pytest.mark.parametrize("value", ["9007199254740993", "-12345678901234567891", "1" + "0" * 400])
+def test_a_whole_number_that_a_float_would_round_is_refused(value: str) -> None:
+    said = r"column id holds a whole number that a float would round\. Write CAST\(id AS numeric\(38, 0\)\) "
+    with pytest.raises(StatementFailed, match=said):
+        read(described("id", "numeric", typmod=-1), pa.array(["1", None, value]))
+    found = pa.array([["1", value], None]), pa.array([1, None], pa.int32())
+    with pytest.raises(StatementFailed, match=r"CAST\(ids AS text\)"):
+        read(described("ids", "_numeric", pa.list_(STRING), typmod=-1), *found)
 
 
 def test_a_scale_that_arrow_has_not_is_a_float() -> None:
