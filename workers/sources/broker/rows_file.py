@@ -87,12 +87,15 @@ class _Behind:
 
 
 def _distinct(names: list[str]) -> Iterator[str]:
-    """The names, with a number behind those that were there before: a frame could not tell them apart."""
-    seen: set[str] = set()
+    """The names, with a number behind those that were there before: a frame could not tell them apart. A name that
+    the statement itself gives stays with its own column.
+    """
+    taken, seen = set(names), set[str]()
     for name in names:
         fresh, number = name, 1
-        while fresh in seen:
+        while name in seen and fresh in taken:
             number += 1
             fresh = f"{name}_{number}"
-        seen.add(fresh)
+        seen.add(name)
+        taken.add(fresh)
         yield fresh

@@ -90,7 +90,8 @@ def test_rows_come_in_a_sealed_file_with_their_counts_and_the_text_that_was_sent
 
 
 def test_columns_of_one_name_are_told_apart(client: BrokerClient) -> None:
-    assert rows(client, "select 1 as n, 2 as n, 3 as n_2") == [{"n": 1, "n_2": 2, "n_2_2": 3}]
+    assert rows(client, "select 1 as n, 2 as n, 3 as n_2") == [{"n": 1, "n_3": 2, "n_2": 3}]
+    assert rows(client, "select 3 as n_2, 1 as n, 2 as n, 4 as n") == [{"n_2": 3, "n": 1, "n_3": 2, "n_4": 4}]
 
 
 def test_parameters_are_values_and_never_sql(client: BrokerClient) -> None:
