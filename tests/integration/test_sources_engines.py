@@ -133,6 +133,20 @@ def test_values_arrive_with_their_types(world: World) -> None:
     assert found[3]["placed"] is None
 
 
+@only_of("postgres")
+def test_a_month_is_shown_in_the_zone_in_which_the_server_lets_it_begin(world: World) -> None:
+    ((name,),) = world.admin.execute("SELECT current_database()").fetchall()
+    sql = "SELECT date_trunc('month', timestamptz '2024-01-15 12:00+00') AS month, array[now()] AS moments"
+    world.admin.execute(f"ALTER DATABASE {name} SET timezone = 'Europe/Berlin'")
+    try:
+        with opened(world.source()) as driver:
+            (found,) = rows(world.source(), driver, sql)
+    finally:
+        world.admin.execute(f"ALTER DATABASE {name} RESET timezone")
+    assert str(found["month"]) == "2024-01-01 00:00:00+01:00"
+    assert str(found["moments"][0].tzinfo) == "Europe/Berlin"  # type: ignore[index]
+
+
 def test_too_many_rows_bytes_or_seconds_end_in_a_sentence(world: World) -> None:
     many = "SELECT a.id FROM orders a, orders b, orders c, orders d, orders e"
     for source, said in (

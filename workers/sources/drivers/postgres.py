@@ -23,7 +23,7 @@ from workers.sources.drivers import postgres_catalogue
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.plans import postgres_rows, scanned_tables
 from workers.sources.drivers.postgres_access import MEND, WRITES
-from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted
+from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted, zone_of
 from workers.sources.drivers.rows import BATCH_BYTES
 from workers.sources.errors import LimitReached, Misconfigured, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
@@ -82,6 +82,10 @@ class PostgresDriver:
             self._connection = dbapi.connect(address, autocommit=True)
         except Error as error:
             raise SourceAway(f"{source.name} cannot be reached: {_why(error)}.") from None
+        with self._transaction(CATALOG_S) as cursor:
+            ((zone,),) = _rows(cursor, "SELECT pg_catalog.current_setting('TimeZone')")
+        self._zone = zone_of(zone)
+        """Where the server lets days and months begin. Shown in another zone, its January would begin in December."""
 
     def access(self) -> Access:
         """The rights of the login, and of every role that it could take, beyond reading."""
@@ -121,7 +125,7 @@ class PostgresDriver:
                     # The server itself says that this is one SELECT; nothing is read through the cursor.
                     cursor.execute(f"DECLARE threadbook NO SCROLL CURSOR FOR {sql}")
                     stop.check()
-                    columns = columns_of(cursor.adbc_execute_schema(sql))
+                    columns = columns_of(cursor.adbc_execute_schema(sql), self._zone)
                     cursor.execute(as_sent(sql, columns))
                     stop.check()
                     schema = pa.schema([pa.field(column.name, column.type) for column in columns])

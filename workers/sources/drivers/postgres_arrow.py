@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,11 +30,15 @@ PLAIN: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "time": pa.time64("us"),
     "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
     "numeric": pa.float64(),
 }
-"""Arrow's type of each Postgres type that has one. Every other type comes as Postgres writes it, as text."""
+"""Arrow's type of each Postgres type that has one, but for timestamptz, which has the session's time zone.
 
+Every other type comes as Postgres writes it, as text.
+"""
+
+UTC = frozenset({"UTC", "UCT", "GMT", "Zulu", "Universal"})
+"""Names of UTC, also behind Etc/."""
 FLOAT_DIGITS = 15
 """A float holds every whole number of so many digits."""
 DAY_US = 24 * 60 * 60 * 1_000_000
@@ -56,9 +61,18 @@ class Column:
         return bool(pa.types.is_list(self.type))
 
 
-def columns_of(described: pa.Schema) -> tuple[Column, ...]:
-    """The columns of a statement that Postgres has described."""
-    return tuple(_column(field) for field in described)
+def columns_of(described: pa.Schema, zone: str = "UTC") -> tuple[Column, ...]:
+    """The columns of a statement that Postgres has described. `zone` is where its days and months begin."""
+    return tuple(_column(field, zone) for field in described)
+
+
+def zone_of(told: str) -> str:
+    """The session's time zone as pandas knows it; UTC for its other names, and for one that pandas does not know."""
+    try:
+        ZoneInfo(told)
+    except (KeyError, ValueError, OSError):
+        return "UTC"
+    return "UTC" if told.rpartition("/")[2] in UTC else told
 
 
 def as_sent(sql: str, columns: Sequence[Column]) -> str:
@@ -87,17 +101,18 @@ def converted(batches: Iterator[pa.RecordBatch], columns: Sequence[Column]) -> I
         yield pa.RecordBatch.from_arrays(made, schema=schema)
 
 
-def _column(field: pa.Field) -> Column:
+def _column(field: pa.Field, zone: str) -> Column:
     told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     name = told.get("POSTGRESQL:type", "")
     if name == "numeric":
         return Column(field.name, _numeric(int(told.get("POSTGRESQL:typmod", "-1"))))
     if name == "oid":  # ADBC reads it with a sign
         return Column(field.name, pa.int64(), cast="int8")
-    if name in PLAIN:
-        return Column(field.name, PLAIN[name])
-    if name.startswith("_") and name[1:] in PLAIN:
-        return Column(field.name, pa.list_(PLAIN[name[1:]]))
+    plain = PLAIN | {"timestamptz": pa.timestamp("us", zone)}
+    if name in plain:
+        return Column(field.name, plain[name])
+    if name.startswith("_") and name[1:] in plain:
+        return Column(field.name, pa.list_(plain[name[1:]]))
     return Column(field.name, pa.string(), cast="text")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted
+from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted, zone_of
 from workers.sources.errors import StatementFailed
 
 STRING = pa.string()
@@ -94,3 +94,11 @@ def test_a_day_before_christ_passes() -> None:
     day = pa.array([-735_000], pa.int32()).view(pa.date32())
     (batch,) = converted(iter([pa.RecordBatch.from_arrays([day], ["day"])]), columns)
     assert batch.column(0).view(pa.int32()).to_pylist() == [-735_000]
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [("Europe/Berlin", "Europe/Berlin"), ("Etc/UTC", "UTC"), ("GMT", "UTC"), ("<+03>-03", "UTC"), ("", "UTC")],
+)
+def test_a_time_zone_is_one_that_pandas_knows(told: str, known: str) -> None:
+    assert zone_of(told) == known
