@@ -53,18 +53,22 @@ def guessed(values: Sequence[Any]) -> pa.DataType | None:
 
 def as_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     """The values of one column. Raises StatementFailed, naming it, when one does not fit its type."""
-    if pa.types.is_string(field.type):
-        values = [value if value is None or isinstance(value, str) else _text(value) for value in values]
     if pa.types.is_floating(field.type):
         values = [_float(value) for value in values]
     if pa.types.is_list(field.type) and pa.types.is_floating(field.type.value_type):
         values = [value if value is None else [_float(each) for each in value] for value in values]
     try:
+        if pa.types.is_string(field.type):
+            values = [value if value is None or isinstance(value, str) else _text(value) for value in values]
         if pa.types.is_integer(field.type) and any(isinstance(value, float) for value in values):
             raise TypeError("pyarrow would cut off the fraction")  # noqa: TRY301  said below as every other misfit
         return pa.array(values, type=field.type)
     except pa.ArrowMemoryError:
         raise
+    except UnicodeDecodeError:
+        raise StatementFailed(
+            f"The column {field.name} holds bytes that are no text. Write hex({field.name}) in the query, or leave it out."
+        ) from None
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
         raise StatementFailed(
             f"A value of the column {field.name} does not fit its type {field.type}. "
@@ -77,4 +81,5 @@ def _float(value: Any) -> Any:
 
 
 def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    """The value as text. Raises UnicodeDecodeError for bytes that are none: two of them could become the same text."""
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -43,3 +43,10 @@ def test_numbers_of_a_list_come_as_those_of_a_column() -> None:
 def test_a_fraction_does_not_fit_a_column_of_whole_numbers() -> None:
     with pytest.raises(StatementFailed, match="column a"):
         rows.as_batch([(1,), (1.5,)], pa.schema([("a", pa.int64())]))
+
+
+def test_bytes_among_texts_are_text_or_refused() -> None:
+    schema = pa.schema([("a", pa.string())])
+    assert rows.as_batch([(1,), ("é".encode(),)], schema).to_pylist() == [{"a": "1"}, {"a": "é"}]
+    with pytest.raises(StatementFailed, match=r"column a holds bytes that are no text\. Write hex\(a\)"):
+        rows.as_batch([("x",), (b"\xff",), (b"\xfe",)], schema)
