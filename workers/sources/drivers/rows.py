@@ -67,7 +67,8 @@ def as_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         raise
     except UnicodeDecodeError:
         raise StatementFailed(
-            f"The column {field.name} holds bytes that are no text. Write hex({field.name}) in the query, or leave it out."
+            f"The column {field.name} holds bytes that are no text. "
+            f"Write hex({field.name}) in the query, or leave it out."
         ) from None
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
         raise StatementFailed(
