@@ -65,7 +65,7 @@ PEOPLE: Mapping[str, Person] = {
 @dataclass(slots=True)
 class Fault:
     """What happens to the next `times` calls of `method`: "*" is any method, "upload" and "download" are bytes of
-    files, "share" is what follows a completed upload.
+    files, "share" is what follows a completed upload. With a `channel` only calls for it are meant.
 
     `then` is run at the call, before anything else: it changes the world at that moment.
     """
@@ -75,6 +75,7 @@ class Fault:
     times: int = 1
     error: str = "internal_error"
     then: Callable[[], object] = field(default=lambda: None)
+    channel: str = ""
 
 
 class FakeSlack:
@@ -186,9 +187,10 @@ class FakeSlack:
         times: int = 1,
         error: str = "internal_error",
         then: Callable[[], object] = lambda: None,
+        channel: str = "",
     ) -> None:
         """Order a fault. Without a `kind` the call passes and only `then` happens."""
-        self._faults.append(Fault(method, kind, times, error, then))
+        self._faults.append(Fault(method, kind, times, error, then, channel))
 
     def heal(self) -> None:
         """Forget all faults; shares that were late appear."""
@@ -204,7 +206,7 @@ class FakeSlack:
         """Slack's reply to a call. Raises SlackApiError, or ConnectionResetError for a connection that dies."""
         self.calls.append((method, deepcopy(arguments)))
         self.watch("before", method)
-        fault = self._befalls(method)
+        fault = self._befalls(method, arguments.get("channel"))
         kind = fault.kind if fault else None
         if kind == "drop_call":
             raise ConnectionResetError("the call was lost")
@@ -223,11 +225,12 @@ class FakeSlack:
             raise ConnectionResetError("the reply was lost")
         return {"ok": True, **reply}
 
-    def _befalls(self, method: str) -> Fault | None:
+    def _befalls(self, method: str, channel: str | None = None) -> Fault | None:
         """The fault for this call, used up by one."""
         any_method = method not in ("upload", "download", "share")
         with self._lock:
-            meant = (one for one in self._faults if one.method == method or (any_method and one.method == "*"))
+            here = (one for one in self._faults if one.channel in ("", channel))
+            meant = (one for one in here if one.method == method or (any_method and one.method == "*"))
             fault = next(meant, None)
             if fault is not None:
                 fault.times -= 1

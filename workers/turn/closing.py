@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from core.approvals import PRESSES
 from core.clean_room import WAITING, Mode
@@ -15,11 +16,11 @@ from core.phrases import say
 from core.rows import NewReport, StoredMessage
 from core.slack.suggestions import as_prompts
 from core.slack.text import escape
-from core.steps import Closed, Finished, Forgot, GaveUp, Step
+from core.steps import Asked, Closed, Finished, Forgot, GaveUp, Step
 from core.suggesting import suggestions
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey, TurnStatus
-from workers.agent.about_steps import cells, ending, files_made
+from workers.agent.about_steps import asker, cells, ending, files_made
 from workers.agent.inbox import as_asked, as_noted
 from workers.agent.rerun import rests_on_cells
 from workers.agent.turn import files_of
@@ -34,6 +35,7 @@ from workers.turn.inbox import author_of
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import as_people_see, privacy_of
+from workers.turn.unposted import tell_refused
 
 log = get_logger(__name__)
 
@@ -92,15 +94,28 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
         if _has_words(message)
     ]
     turn.take(mail, [*words, end])
-    try:
-        turn.show.ends("failed")
-        turn.show.gave_up(turn.steps, end)
-        turn.show.rest(turn.steps, "failed")
-    except OursToFix as error:
-        log.exception("thread_not_notified")
-        if isinstance(error, SlackUnreachable) and not at_last:
-            raise RetryLater(str(error)) from error
+    turn.show.ends("failed")
+    for show in (partial(turn.show.gave_up, turn.steps, end), partial(turn.show.rest, turn.steps, "failed")):
+        try:
+            show()
+        except OursToFix as error:
+            log.exception("thread_not_notified")
+            tell_asker_refused(turn, error)
+            if isinstance(error, SlackUnreachable) and not at_last:
+                raise RetryLater(str(error)) from error
     store.set_turn_status(turn.lease, turn.row.id, "failed")
+
+
+def tell_asker_refused(turn: OpenTurn, error: OursToFix) -> None:
+    """If Slack refused our words in the thread, tell who asked, once per turn. Raises LeaseLost.
+
+    Whoever has deleted the question wants to hear nothing.
+    """
+    user = asker(turn.steps)
+    asked = {step.ts for step in turn.steps if isinstance(step, Asked) and step.user == user}
+    if user and not asked & turn.context.store.deleted_messages(turn.row.id):
+        key = f"{turn.row.id}:unposted"
+        tell_refused(turn.context, turn.lease, error, user=user, language=turn.language, key=key)
 
 
 def _has_words(message: StoredMessage) -> bool:

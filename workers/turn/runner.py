@@ -23,7 +23,7 @@ from workers.agent.about_steps import cells, ending
 from workers.agent.decide import decide
 from workers.turn.arrival import arrive
 from workers.turn.cells import show_cell
-from workers.turn.closing import close, close_answered, close_as_ours, close_at_last
+from workers.turn.closing import close, close_answered, close_as_ours, close_at_last, tell_asker_refused
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_playbook
 from workers.turn.open_turn import IsLost, OpenTurn
@@ -82,6 +82,7 @@ def _work(turn: OpenTurn) -> None:
             _tell_file_waits(turn, error)
             raise RetryLater(str(error)) from error
         except (SlackUnreachable, StoreUnreachable, BlobsUnreachable) as error:
+            tell_asker_refused(turn, error)
             raise RetryLater(str(error)) from error
         except HostUnavailable as error:
             turn.store_row()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 
 from core.commands import RUN, SPEAK, STARTUP, commands, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
@@ -30,6 +29,7 @@ from workers.turn.inbox import author_of
 from workers.turn.preferring import asker_of, preferences_of, preferred
 from workers.turn.selected import Selected
 from workers.turn.talk import unread_mail
+from workers.turn.unposted import tell_refused
 
 log = get_logger(__name__)
 
@@ -143,12 +143,20 @@ def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state
 
 
 def _leave_out(thread: CommandThread, last: TurnRow, message: StoredMessage) -> None:
-    """Read a command that cannot be carried out, and say so if Slack takes it. Raises SlackUnreachable."""
+    """Read a command that cannot be carried out, and say so: in the thread, or privately where Slack refuses that.
+
+    Raises SlackUnreachable.
+    """
     context, lease, command, reference = thread.context, thread.lease, thread.command, uuid.uuid4().hex[:8]
     log.error("command_left_out", command=command.command, reference=reference)
     text = say("command_failed", thread.language, author=command.author or command.user, reference=reference)
-    with suppress(SlackFailed):
-        context.slack.post(lease, thread.key, f"{last.id}:failed:{command.ts}", escape(text))
+    key = f"{last.id}:failed:{command.ts}"
+    try:
+        context.slack.post(lease, thread.key, key, escape(text))
+    except (SlackFailed, SlackUnreachable) as error:
+        private = f"{key}:unposted"
+        if not tell_refused(context, lease, error, user=command.user, language=thread.language, key=private):
+            raise
     thread.sign(done=False)
     context.store.take_mail(lease, last.id, [message.id], [])
 

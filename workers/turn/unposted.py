@@ -1,0 +1,65 @@
+"""What happens when Slack lets nothing into a thread: the person who asked hears it in a direct message."""
+
+from __future__ import annotations
+
+from slack_sdk.errors import SlackApiError
+
+from core.errors import OursToFix, SlackUnreachable
+from core.phrases import say
+from core.slack.client import error_name, passes_by_itself
+from core.slack.text import escape
+from core.telemetry import get_logger
+from core.values import Language, Lease, ThreadKey
+from workers.turn.context import TurnContext
+
+log = get_logger(__name__)
+
+_REASONS = {
+    "channel_not_found": "unposted_not_in",
+    "is_archived": "unposted_archived",
+    "no_permission": "unposted_restricted",
+    "not_in_channel": "unposted_not_in",
+    "thread_not_found": "unposted_thread",
+}
+"""The sentences for Slack's names of errors. Those of `restricted_action…` have one too."""
+
+
+def tell_refused(
+    context: TurnContext, lease: Lease, error: OursToFix, *, user: str, language: Language, key: str
+) -> bool:
+    """If Slack refused our words in the lease's thread, tell this person privately, once per `key`.
+
+    Returns whether it was refused. The log tells the admin, also where Slack refuses the direct message too. Raises
+    LeaseLost.
+    """
+    refused = error.__cause__
+    if not isinstance(refused, SlackApiError) or passes_by_itself(refused):
+        return False
+    name, thread = error_name(refused), ThreadKey.parse(lease.thread_id)
+    log.error("thread_takes_no_posts", channel=thread.channel, error=name)
+    text = say(
+        "unposted",
+        language,
+        channel=thread.channel,
+        reason=_reason(name, language),
+        further=say(_further(name, waits=isinstance(error, SlackUnreachable)), language),
+    )
+    try:
+        context.slack.begin_privately(lease, thread, user, key, text)
+    except OursToFix:
+        log.exception("person_not_told", user=user)
+    return True
+
+
+def _reason(name: str, language: Language) -> str:
+    if name.startswith("restricted_action"):
+        return say("unposted_restricted", language)
+    if name in _REASONS:
+        return say(_REASONS[name], language)
+    return say("unposted_other", language, error=escape(name))
+
+
+def _further(name: str, *, waits: bool) -> str:
+    if name == "thread_not_found":
+        return "unposted_anew"
+    return "unposted_waits" if waits else "unposted_continue"
