@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 
@@ -309,6 +310,11 @@ class Delivery:
         """Whether the message of this slot is in the thread, as far as we know."""
         row = self._store.outbox_get(f"{self._turn.id}:{slot}")
         return row is not None and row.status == "sent"
+
+    def was_begun(self, slot: str, *, before: datetime) -> bool:
+        """Whether the message of this slot was begun before that moment."""
+        row = self._store.outbox_get(f"{self._turn.id}:{slot}")
+        return row is not None and row.created_at < before
 
     def _post(self, slot: str, message: SlackMessage, *, below_card: bool) -> None:
         if below_card:

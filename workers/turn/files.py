@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
 
 from core.blobs import Blobs
-from core.errors import BlobMissing, UsersMove
+from core.errors import BlobMissing, FileUnreachable, UsersMove
 from core.installations.workspaces import Workspace
 from core.phrases import say
 from core.slack.writer import SlackWriter
@@ -80,11 +80,19 @@ class ThreadFiles:
         return tuple(found.values())
 
     def brief(
-        self, lease: Lease, turn_id: str, files: Sequence[FileRef], language: Language, stop: StopCheck = lambda: False
+        self,
+        lease: Lease,
+        turn_id: str,
+        files: Sequence[FileRef],
+        language: Language,
+        stop: StopCheck = lambda: False,
+        *,
+        is_late: Callable[[], bool] = lambda: False,
     ) -> Briefed | None:
         """Fetch, keep, place and describe these files; what could not be used is in it with its reason.
 
-        None as soon as `stop` says that somebody wants it to stop. `turn_id` tells one try from another after that.
+        None as soon as `stop` says that somebody wants it to stop. `turn_id` tells one try from another after that. A
+        file that Slack does not give now raises FileUnreachable, until `is_late`: then it could not be used.
         """
         problems = _left_out(files[MAX_FILES:], language)
         digests: dict[str, str] = {}
@@ -100,6 +108,11 @@ class ThreadFiles:
                 except UsersMove as error:
                     log.info("file_refused", file=file.id, reason=error.key)
                     problems.append(FileProblem(name=file.name, why=say(error.key, language, **error.variables)))
+                except FileUnreachable:
+                    if not is_late():
+                        raise
+                    log.warning("file_given_up", file=file.id)
+                    problems.append(FileProblem(name=file.name, why=say("file_not_given", language)))
         paths = list(digests)  # the same file given twice is one file
         if not paths:
             return Briefed(problems=tuple(problems))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from core.errors import FileUnreachable, SlackUnreachable
 from core.phrases import say
 from core.rows import StoredMessage
 from core.slack.memory_views import followed_message
@@ -31,6 +34,9 @@ from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
 from workers.turn.talk import unread_mail
 from workers.turn.team_memory import recalled_for
+
+FILE_WAIT = timedelta(minutes=10)
+"""How long a turn waits for files that Slack does not give, after it has said so. `file_not_given` names it too."""
 
 
 def author_of(context: TurnContext) -> AuthorOf:
@@ -125,5 +131,22 @@ def _briefed(turn: OpenTurn, files: Sequence[FileRef], question: Questioned | No
     label = f"{turn.row.id}:{tries}" if tries else turn.row.id
     # While a question is open, a word such as "cancel" may be its answer.
     stop: Callable[[], bool] = turn.stop_asked if question is None else lambda: False
-    brief = partial(turn.context.files.brief, turn.lease, label, files, turn.language, stop)
+    is_late = partial(_file_waited, turn)
+    brief = partial(turn.context.files.brief, turn.lease, label, files, turn.language, stop, is_late=is_late)
     return with_session_host(brief)
+
+
+def tell_file_waits(turn: OpenTurn, error: FileUnreachable) -> None:
+    """Say once per briefing that a file cannot be fetched for now. Slack may be unavailable too: then nothing is
+    said."""
+    with suppress(SlackUnreachable):
+        turn.show.say(_waits_slot(turn), escape(say("file_waits", turn.language, name=error.name)))
+
+
+def _file_waited(turn: OpenTurn) -> bool:
+    """Whether it was said long ago that the files of the next briefing cannot be fetched for now."""
+    return turn.show.was_begun(_waits_slot(turn), before=datetime.now(UTC) - FILE_WAIT)
+
+
+def _waits_slot(turn: OpenTurn) -> str:
+    return f"file_waits:{sum(isinstance(step, Briefed) for step in turn.steps)}"

@@ -12,7 +12,6 @@ from itertools import count
 
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
-from core.slack.text import escape
 from core.steps import Asked, Commanded, Replied
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
@@ -25,7 +24,7 @@ from workers.turn.arrival import arrive
 from workers.turn.cells import show_cell
 from workers.turn.closing import close, close_answered, close_as_ours, close_at_last, tell_asker_refused
 from workers.turn.context import RetryLater, TurnContext
-from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_playbook
+from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_file_waits, tell_playbook
 from workers.turn.open_turn import IsLost, OpenTurn
 from workers.turn.performing import perform
 from workers.turn.preferring import by_choice
@@ -79,7 +78,7 @@ def _work(turn: OpenTurn) -> None:
         except (LeaseLost, RetryLater):
             raise
         except FileUnreachable as error:
-            _tell_file_waits(turn, error)
+            tell_file_waits(turn, error)
             raise RetryLater(str(error)) from error
         except (SlackUnreachable, StoreUnreachable, BlobsUnreachable) as error:
             tell_asker_refused(turn, error)
@@ -95,13 +94,6 @@ def _work(turn: OpenTurn) -> None:
             with suppress(Exception):  # what people sent meanwhile is kept with its files, if that can be done
                 join_mail(turn)
             close_as_ours(turn)
-
-
-def _tell_file_waits(turn: OpenTurn, error: FileUnreachable) -> None:
-    """Say once per turn that a file cannot be fetched for now. Slack itself may be unavailable too: then nothing is
-    said."""
-    with suppress(SlackUnreachable):
-        turn.show.say("file_waits", escape(say("file_waits", turn.language, name=error.name)))
 
 
 def _until_rest(turn: OpenTurn) -> None:

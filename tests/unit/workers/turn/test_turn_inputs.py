@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
-from turn_world import World, cell, finish
+from turn_world import Meanwhile, World, cell, finish
 
 from workers.models.scripted import ScriptedModel
 
@@ -116,6 +118,39 @@ def test_a_file_that_cannot_be_fetched_for_now_is_waited_for(world: World, kind:
     assert world.statuses(key) == ["done"]
     assert world.steps(key, "cell")[-1]["stdout"] == "['a.csv']\n"
     assert world.steps(key, "briefed")[-1]["problems"] == []
+
+
+@pytest.mark.parametrize("kind", ["drop_call", "http_error"])
+def test_a_file_that_stays_away_is_waited_for_no_longer_than_was_said(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    world.model = ScriptedModel([LIST, REPORT])
+    world.slack.fault("download", kind, times=1_000)  # type: ignore[arg-type]
+    key = world.say("what is in it?", files={"a.csv": b"x\n1\n"})
+    for _ in range(3):
+        world.run(key)
+        assert world.put_off(key)
+    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    world.settle(key)
+    assert world.statuses(key) == ["stopped"]
+    assert "a.csv: Slack has not given it to me for about ten minutes" in world.text(key)
+    assert "I could not read any of the files" in world.text(key)
+
+
+def test_a_later_file_is_waited_for_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def later() -> None:
+        world.slack.fault("download", "drop_call", times=1_000)
+        world.say("and this", thread=key, files={"b.csv": b"y\n1\n"})
+
+    world.model = Meanwhile(ScriptedModel([LIST, REPORT]), {1: later})
+    world.slack.fault("download", "drop_call", times=1_000)
+    key = world.say("what is in it?", files={"a.csv": b"x\n1\n"})
+    world.run(key)
+    world.slack.heal()
+    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    world.run(key)
+    assert world.put_off(key)
+    assert "Slack does not give me the file b.csv at the moment" in world.text(key)
 
 
 def test_a_file_whose_look_up_gets_no_answer_is_waited_for(world: World) -> None:
