@@ -228,6 +228,19 @@ class Settings(BaseSettings):
         """Only what `load_settings` gathered: it reads the sources itself, to refuse unknown names."""
         return (init_settings,)
 
+    @field_validator(
+        "slack_bot_token",
+        "slack_app_token",
+        "slack_signing_secret",
+        "slack_client_id",
+        "slack_client_secret",
+        "openai_api_key",
+        mode="before",
+    )
+    @classmethod
+    def _token(cls, value: object) -> object:
+        return _as_token(value) if isinstance(value, str) and value else value
+
     @field_validator("slack_api_url")
     @classmethod
     def _web_address(cls, value: str) -> str:
@@ -432,6 +445,20 @@ class Settings(BaseSettings):
 _TEAM_ID = re.compile(r"[A-Za-z0-9]{1,60}")
 
 
+def _as_token(value: str) -> str:
+    """A token without the line end and the spaces that copying or `echo` put around it; raises ValueError for others.
+
+    A token stands in a header of HTTP. The message does not repeat it.
+    """
+    token = value.strip()
+    if not token:
+        raise ValueError("it holds only spaces; copy the value again, or unset it")
+    for place, letter in enumerate(token, 1):
+        if not "!" <= letter <= "~":
+            raise ValueError(f"its character {place} is none that a token can have; copy the value again")
+    return token
+
+
 def _is_local(files: str) -> bool:
     protocol, separator, _ = files.partition("://")
     return not separator or protocol in ("file", "local", "memory")
@@ -514,7 +541,10 @@ def embedding_key(
 def _key_in(variable: str, env: Mapping[str, str] | None, cwd: Path | None) -> SecretStr | None:
     folder = Path.cwd() if cwd is None else cwd
     value = (os.environ if env is None else env).get(variable) or _env_file(folder).get(variable)
-    return SecretStr(value) if value else None
+    try:
+        return SecretStr(_as_token(value)) if value else None
+    except ValueError as error:
+        raise SettingsError(f"{variable}: {error}.") from None
 
 
 def mcp_secrets(

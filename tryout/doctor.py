@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -82,14 +82,14 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
 
 
 def _found(part: str, check: Callable[[Settings], Finding], settings: Settings) -> Finding:
-    """What a check finds. An unexpected error of a check is a finding too, so the table is always shown."""
+    """What a check finds, without our secrets. An unexpected error of a check is a finding too, so the table is always
+    shown."""
     try:
-        return check(settings)
+        found = check(settings)
     except Exception as error:
-        reason = redactor(settings.secrets())((str(error).splitlines() or [""])[0])[:200]
-        return Finding(
-            part, "missing", reason or type(error).__name__, "see the reason; `threadbook doctor` tries again"
-        )
+        reason = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+        found = Finding(part, "missing", reason, "see the reason; `threadbook doctor` tries again")
+    return replace(found, what=redactor(settings.secrets())(found.what))
 
 
 def python(settings: Settings) -> Finding:

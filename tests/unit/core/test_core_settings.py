@@ -13,7 +13,15 @@ from pydantic import SecretStr, ValidationError
 
 from core.errors import SettingsError
 from core.node_file import write_node_file
-from core.settings import Settings, dictionary_folder, environment_names, load_settings, mcp_secrets, source_url
+from core.settings import (
+    Settings,
+    dictionary_folder,
+    environment_names,
+    load_settings,
+    mcp_secrets,
+    model_key,
+    source_url,
+)
 from core.settings_page import example_toml, settings_markdown
 from core.team_settings import PriceSettings
 
@@ -348,6 +356,47 @@ def test_a_refused_value_is_not_repeated_in_the_message(tmp_path: Path) -> None:
         load_settings({"SLACK_API_URL": "token-pasted-here"}, tmp_path)
     assert "SLACK_API_URL" in str(caught.value)
     assert "token-pasted-here" not in str(caught.value)
+
+
+TOKENS = (
+    "SLACK_BOT_TOKEN",
+    "SLACK_APP_TOKEN",
+    "SLACK_SIGNING_SECRET",
+    "SLACK_CLIENT_ID",
+    "SLACK_CLIENT_SECRET",
+    "OPENAI_API_KEY",
+)
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_token_is_read_without_the_line_end_that_echo_puts_behind_it(tmp_path: Path, name: str) -> None:
+    settings = load_settings({name: " sesame-street\n"}, tmp_path)
+    (value,) = [value for _, value in settings if value in (SecretStr("sesame-street"), "sesame-street")]
+    assert value
+
+
+@pytest.mark.parametrize("name", TOKENS)
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("sesame street", "its character 7 is none that a token can have"),
+        ("sésame-street", "its character 2 is none"),
+        ("  \n", "it holds only spaces"),
+    ],
+)
+def test_what_can_be_no_token_is_refused_by_name_and_not_shown(tmp_path: Path, name: str, value: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{name}: .*{why}") as caught:
+        load_settings({name: value}, tmp_path)
+    assert "street" not in str(caught.value)
+
+
+def test_the_key_of_a_further_model_is_a_token_too(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text('[models.big]\nmodel = "big"\nkey_env = "BIG_KEY"\n')
+    settings = load_settings({}, tmp_path)
+    assert model_key(settings, "big", {"BIG_KEY": "sk-1\n"}, tmp_path) == SecretStr("sk-1")
+    with pytest.raises(SettingsError, match=r"^BIG_KEY: its character 5 is none") as caught:
+        model_key(settings, "big", {"BIG_KEY": "sk-1é"}, tmp_path)
+    assert "sk-1" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

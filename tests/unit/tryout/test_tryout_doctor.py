@@ -91,6 +91,19 @@ def test_a_check_that_fails_in_an_unknown_way_is_a_row_too(
     assert "second line" not in found[1]["what"]
 
 
+def test_what_a_check_quotes_is_shown_without_our_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quoting(settings: Settings) -> doctor.Finding:
+        return doctor.Finding("Files", "note", "the server says: Bearer sesame-street")
+
+    monkeypatch.setattr(doctor, "CHECKS", {"Files": quoting})
+    assert doctor.run(settings(tmp_path, SLACK_SIGNING_SECRET="sesame-street"), as_json=True) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "the server says" in found[0]["what"]
+    assert "sesame-street" not in found[0]["what"]
+
+
 @pytest.mark.parametrize(
     ("secrets", "state", "says"),
     [
