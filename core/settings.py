@@ -731,8 +731,10 @@ _BARE_KEY = re.compile(r"[\w-]+", re.ASCII)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    if not path.is_file():
+    if not os.path.lexists(path):
         return {}
+    if not path.is_file():  # a container makes a folder of a file that it was to be given and that was not there
+        raise SettingsError(f"{path.name} is there, but it is not a file. Put the file there, or remove what is there.")
     try:
         document = tomllib.loads(_text_of(path, path.name))
     except tomllib.TOMLDecodeError as error:
@@ -777,7 +779,7 @@ def _refuse_unknown(
 
 
 def _fault(location: tuple[int | str, ...], message: str) -> str:
-    message = message.removeprefix("Value error, ")
+    message = message.removeprefix("Value error, ").replace("a valid tuple", 'a list, written as ["…"]')
     if not location:  # of several settings together
         return f"{message}."
     first = str(location[0])

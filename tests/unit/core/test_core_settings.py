@@ -186,6 +186,7 @@ def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ("[limits]\nmax_cells = 0\n", "limits.max_cells: .*greater than 0"),
         ("[limits]\nmax_cells = 'many'\n", "limits.max_cells: .*integer"),
         ("limits = 3\n", r"limits must be a table"),
+        ("[access]\nadmins = 'U1'\n", r'access.admins: Input should be a list, written as \["…"\]\.'),
         ("[limits\n", "not valid TOML"),
         ("[model]\nmode = 'loud'\n", "model.mode: .*'native' or 'fenced'"),
         ("[sandbox]\nminimum = 'weak'\n", "sandbox.minimum"),
@@ -206,6 +207,14 @@ def test_all_unknown_keys_are_named_at_once(tmp_path: Path) -> None:
         load_settings({"THREADBOOK_A": "1", "THREADBOOK_B": "2"}, tmp_path)
     assert "THREADBOOK_A" in str(caught.value)
     assert "THREADBOOK_B" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling link"])
+def test_a_team_file_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "threadbook.toml"
+    path.mkdir() if kind == "folder" else path.symlink_to("gone")
+    with pytest.raises(SettingsError, match=r"threadbook.toml is there, but it is not a file"):
+        load_settings({}, tmp_path)
 
 
 def test_a_named_team_file_must_exist(tmp_path: Path) -> None:
