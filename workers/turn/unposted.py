@@ -23,19 +23,34 @@ _REASONS = {
 }
 """The sentences for Slack's names of errors. Those of `restricted_action…` have one too."""
 
+_WHOLE_WORKSPACE = frozenset(
+    {
+        "account_inactive",
+        "ekm_access_denied",
+        "invalid_auth",
+        "org_login_required",
+        "team_access_not_granted",
+        "token_expired",
+        "token_revoked",
+    }
+)
+"""Refusals that say nothing about the thread: a direct message would get the same one."""
+
 
 def tell_refused(
     context: TurnContext, lease: Lease, error: OursToFix, *, user: str, language: Language, key: str
 ) -> bool:
     """If Slack refused our words in the lease's thread, tell this person privately, once per `key`.
 
-    Returns whether it was refused. The log tells the admin, also where Slack refuses the direct message too. Raises
-    LeaseLost.
+    Returns whether it was refused there. The log tells the admin, also where Slack refuses the direct message too.
+    Raises LeaseLost.
     """
     refused = error.__cause__
     if not isinstance(refused, SlackApiError) or passes_by_itself(refused):
         return False
     name, thread = error_name(refused), ThreadKey.parse(lease.thread_id)
+    if name in _WHOLE_WORKSPACE:
+        return False
     log.error("thread_takes_no_posts", channel=thread.channel, error=name)
     text = say(
         "unposted",
@@ -46,8 +61,8 @@ def tell_refused(
     )
     try:
         context.slack.begin_privately(lease, thread, user, key, text)
-    except OursToFix:
-        log.exception("person_not_told", user=user)
+    except OursToFix as failed:
+        log.warning("person_not_told", user=user, error=failed)
     return True
 
 

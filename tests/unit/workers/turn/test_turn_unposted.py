@@ -118,6 +118,16 @@ def test_a_direct_message_that_is_refused_too_ends_the_turn_all_the_same(
     assert "person_not_told" in told
 
 
+@pytest.mark.parametrize("error", ["token_revoked", "invalid_auth", "account_inactive"])
+def test_no_direct_message_is_tried_where_the_workspace_takes_nothing_at_all(
+    world: World, asked: ThreadKey, error: str
+) -> None:
+    refuse(world, error, channel="")
+    world.run(asked)
+    assert world.put_off(asked)
+    assert "conversations.open" not in [method for method, _ in world.slack.calls]
+
+
 def test_a_slack_that_is_away_is_no_refusal(world: World, asked: ThreadKey) -> None:
     world.slack.fault("chat.postMessage", "http_error", times=MANY, channel=CHANNEL)
     world.run(asked)
