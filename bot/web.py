@@ -35,7 +35,7 @@ START_WAIT_S = 60.0
 DRAIN_S = 5
 SORRY = "Threadbook could not be installed just now, and nothing was kept. Please try again in a minute."
 _DIGITS = re.compile(r"[0-9]{1,20}")
-"""Bolt raises on a timestamp that is not a number."""
+"""Bolt raises on a timestamp that is not a number, and on a signature that is not ASCII."""
 
 
 def web_app(app: App) -> Starlette:
@@ -47,7 +47,8 @@ def web_app(app: App) -> Starlette:
             body += chunk
             if len(body) > MAX_BODY_BYTES:
                 return PlainTextResponse("too large", status_code=413)
-        if not _DIGITS.fullmatch(request.headers.get("x-slack-request-timestamp", "")):
+        stamp, signature = (request.headers.get(f"x-slack-{name}", "") for name in ("request-timestamp", "signature"))
+        if not (_DIGITS.fullmatch(stamp) and signature.isascii()):
             return PlainTextResponse("invalid request", status_code=401)
         try:
             bolt_request = to_bolt_request(request, body)

@@ -149,6 +149,12 @@ def test_a_request_without_a_recent_signature_is_refused(web: Web, wrong: dict[s
     assert web.mail() == []
 
 
+def test_a_signature_that_slack_could_not_have_made_is_refused_and_is_no_error_of_ours(web: Web) -> None:
+    stamp = {"X-Slack-Request-Timestamp": str(int(time.time()))}
+    signed = {**stamp, "X-Slack-Signature": "v0=é".encode("latin-1"), "Content-Type": "application/json"}
+    assert web.http.post("/slack/events", content=b"{}", headers=signed).status_code == 401
+
+
 def test_a_body_that_was_changed_on_its_way_is_refused(web: Web) -> None:
     stamp = str(int(time.time()))
     signed = signature(SECRET, stamp, b'{"type":"event_callback"}')
