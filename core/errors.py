@@ -9,6 +9,7 @@
         ├── SlackUnreachable   no usable reply from Slack after the tries that are safe
         │   └── FileUnreachable    Slack's file servers give nothing of a file now; a retry may work
         ├── StoreUnreachable   the database is unavailable or full (core/store/database.py)
+        ├── StoreDamaged   the database file is damaged; a backup is needed (core/store/database.py)
         ├── StoreTooNew    the schema is of a newer version that this one cannot work with (core/store/schema.py)
         ├── BlobsUnreachable   the file store is unavailable or full
         └── BlobMissing    a file that the Store names is not in the file store

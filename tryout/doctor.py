@@ -23,7 +23,7 @@ from core.errors import OursToFix, SettingsError
 from core.installations.tokens import check_settings, cipher_of
 from core.settings import Settings, mcp_secrets
 from core.slack.client import web_client
-from core.store import Store, StoreTooNew
+from core.store import Store, StoreDamaged, StoreTooNew
 from core.telemetry import redactor
 from executor import launch
 from executor.sandbox import probe
@@ -147,6 +147,8 @@ def store(settings: Settings) -> Finding:
         opened.migrate()
     except StoreTooNew as error:
         return Finding("Store", "missing", str(error), "install the version that is named")
+    except StoreDamaged as error:
+        return Finding("Store", "missing", str(error), "restore the last backup, as docs/backup.md says")
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0][:200]
         return Finding("Store", "missing", reason, "check DATABASE_URL: its user must be able to create tables")

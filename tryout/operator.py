@@ -14,7 +14,7 @@ from core.access import Person, Resource, may
 from core.actions import Action
 from core.errors import OursToFix
 from core.settings import Settings
-from core.store import Store
+from core.store import Store, StoreDamaged
 
 
 def operator(settings: Settings) -> str:
@@ -61,6 +61,8 @@ def why_unreadable(store: Store, error: Exception) -> str:
     with suppress(SQLAlchemyError):
         if store.is_new():
             return NOTHING_YET
+    if isinstance(error, StoreDamaged):
+        return str(error)
     # Errors of ours quote no row and no password; others might.
     reason = (str(error).splitlines() or [""])[0][:200] if isinstance(error, OursToFix) else ""
     return f"The Store cannot be read: {reason or type(error).__name__}. Check DATABASE_URL."

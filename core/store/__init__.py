@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from core.errors import LeaseLost
 from core.rows import Appended, OutboxRow, Recorded, ReportRow, Spent, StoredMessage, TurnRow
-from core.store.database import StoreUnreachable
+from core.store.database import StoreDamaged, StoreUnreachable
 from core.store.outbox import CARD_SLOT
 from core.store.schema import StoreTooNew
 from core.store.spending import start_of_day
@@ -23,6 +23,7 @@ __all__ = [
     "ReportRow",
     "Spent",
     "Store",
+    "StoreDamaged",
     "StoreTooNew",
     "StoreUnreachable",
     "StoredMessage",

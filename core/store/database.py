@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
+    DatabaseError,
     DisconnectionError,
     InterfaceError,
     InternalError,
@@ -63,6 +65,16 @@ _POOL: dict[str, Any] = {
 class StoreUnreachable(OursToFix, SQLAlchemyError):
     """The database is unavailable, full or too busy. Nothing of the transaction was kept; it may be tried again
     later."""
+
+
+class StoreDamaged(OursToFix, SQLAlchemyError):
+    """The file of the SQLite database is damaged, or it is another file. Only an admin can put that right."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The Store's file is damaged, or it is no SQLite database (DATABASE_URL, else threadbook.db in "
+            "THREADBOOK_HOME). Stop Threadbook and put the last backup in its place (docs/backup.md)."
+        )
 
 
 class Database:
@@ -195,6 +207,11 @@ def _reachable() -> Iterator[None]:
         if not isinstance(error.orig, _PASSING):
             raise
         raise StoreUnreachable(outline(error)) from error
+    except DatabaseError as error:
+        code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the other bits say more of the same
+        if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise
+        raise StoreDamaged from error
 
 
 class _Postgres(psycopg.Connection[Any]):

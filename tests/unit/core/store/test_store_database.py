@@ -14,7 +14,7 @@ from sqlalchemy.exc import InternalError, ProgrammingError, SQLAlchemyError
 from turn_kit import ASKED, write_turn
 
 from core.errors import OursToFix, SettingsError
-from core.store import Store, StoreUnreachable, database
+from core.store import Store, StoreDamaged, StoreUnreachable, database
 from core.store.database import Database
 
 
@@ -50,6 +50,24 @@ def test_an_address_that_no_database_can_have_is_a_wrong_setting_in_one_line(url
         Store(url)
     assert "pw" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["no database", "damaged"])
+def test_a_damaged_file_is_named_as_such_with_what_to_do(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "threadbook.db"
+    if kind == "damaged":
+        with closing(Store(f"sqlite:///{path}")) as whole:
+            whole.migrate()
+        with path.open("r+b") as file:
+            file.seek(100)  # the header of the first page, behind that of the file
+            file.write(b"\xff" * 3_000)
+    else:
+        path.write_text("not a database, but long enough to be read as one" * 100)
+    with closing(Store(f"sqlite:///{path}")) as store:
+        for act in (store.migrate, lambda: store.unread("T1:C1:1.0")):
+            with pytest.raises(StoreDamaged, match="put the last backup in its place") as damaged:
+                act()
+            assert not isinstance(damaged.value, StoreUnreachable)
 
 
 def test_threads_that_find_no_connection_in_time_count_the_database_as_away(
