@@ -41,6 +41,9 @@ OPENAI = "https://api.openai.com/v1"
 SCOPES = {"app_mentions:read", "chat:write", "files:read", "files:write", "reactions:write", "users:read"}
 """Bot scopes without which a mention with a file cannot be answered; the manifest asks for more."""
 
+_MOST_NAMED = 10
+"""Workspaces that one finding names."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -212,6 +215,14 @@ def _many_workspaces(settings: Settings) -> Finding:
     if settings.slack_signing_secret is None:
         fix = "set SLACK_SIGNING_SECRET: workspaces install the app over the web, which needs HTTP mode"
         return Finding("Slack", "missing", "no SLACK_SIGNING_SECRET", fix)
+    lacking = [
+        f"{each.team or each.enterprise} ({', '.join(sorted(scopes))})"
+        for each in found
+        if (scopes := SCOPES - set(each.about.get("scopes") or SCOPES))
+    ]
+    if lacking:
+        what = f"scopes missing in {'; '.join(lacking[:_MOST_NAMED])}"
+        return Finding("Slack", "note", what, "an admin there opens /slack/install of the bot again")
     count = f"{len(found)} {'workspace has' if len(found) == 1 else 'workspaces have'} installed it"
     return Finding("Slack", "ok", f"many workspaces by OAuth, HTTP mode (`threadbook bot --http`), {count}")
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 from tools_world import table
 
+from core.installations.cipher import BotTokens
+from core.installations.tokens import cipher_of
 from core.settings import Settings, load_settings
+from core.store import Store
+from core.store.installations import Installed
 from playground import Options, running
 from tryout import doctor
 from workers.builder.toolchains import Toolchain
@@ -120,6 +126,25 @@ def test_http_mode_and_a_worker_service_need_no_app_token(
         found = doctor.slack(settings(tmp_path, **environment))
     assert found.state == state
     assert says in found.what + found.fix
+
+
+def test_a_workspace_that_gave_too_few_scopes_is_named(tmp_path: Path) -> None:
+    given = settings(
+        tmp_path,
+        SLACK_CLIENT_ID="123.456",
+        SLACK_CLIENT_SECRET="client-secret",
+        SLACK_SIGNING_SECRET="signing-secret",
+        THREADBOOK_TOKEN_KEYS=Fernet.generate_key().decode(),
+    )
+    with closing(Store(given.database_url)) as store:
+        store.migrate()
+        for team, scopes in (("T1", doctor.SCOPES), ("T2", doctor.SCOPES - {"files:read"})):
+            secret = cipher_of(given).encrypt("", team, BotTokens(f"xoxb-{team}", ""))
+            about = {"scopes": sorted(scopes)}
+            store.save_installation(Installed("", team, secret, datetime.now(UTC), None, about))
+    found = doctor.slack(given)
+    assert found.state == "note"
+    assert found.what == "scopes missing in T2 (files:read)"
 
 
 GITS = [
