@@ -35,7 +35,7 @@ DOCUMENTED = {
     "reducer_override", "dump", "cursor", "execute", "fetchmany", "fetchall", "description", "rows", "isolation_level",
     "commit", "rollback", "serve", "InterfaceError", "OperationalError", "pgconn", "adbc_cancel", "adbc_execute_schema",
     "executescript", "add_run", "alignment", "font", "level", "runs", "space_after", "text", "InternalError",
-    "IdleInTransactionSessionTimeout", "ReadOnlySqlTransaction",
+    "DatabaseError", "IdleInTransactionSessionTimeout", "ReadOnlySqlTransaction",
 }  # fmt: skip
 """Names that the documents of these libraries show, or that mean something else in our files too."""
 
