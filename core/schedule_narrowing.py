@@ -16,6 +16,7 @@ WEEKS = {
 }
 _DAY = rf"(?:{'|'.join(name for week in WEEKS.values() for name in week)})s?"
 _MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_SHORT_DAY = "(?:mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
 _COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
 _NARROWED = re.compile(
     r"\b(?:until|till)\b(?! (?:yesterday|today|now)\b)"
@@ -29,7 +30,14 @@ _NARROWED = re.compile(
     r"|\b(?:sauf|hormis)\b|\bjusqu|\bà partir\b"
     r"|直到|截止|从[今明下本]\S{0,4}(?:起|开始)|除了?[周星节每]|隔[天日周月]|[单双两]周"
     r"|以外|を除|まで|隔[日週月]"
+    rf"|\b(?:in|during|throughout) {_MONTH}\b|(?<!of )(?<!for )(?<!from )\bthis (?:week|month|quarter|year)\b"
 )
+_REFUSED = re.compile(
+    r"\b(?:not|cannot|never|no longer|stop|cancel)\b(?!-)|n['’]t\b|\bdont\b|\b(?:nicht|niemals|keine?n?)\b"
+    r"|\b(?:ya no|nunca|no (?:l[oa]s? |me )?(?:ejecut|repit|repet|actuali)\w*)\b|\b(?:ne|jamais)\b|\bn['’](?=exécut)"
+    r"|不要|不用|不再|停止|取消|(?<![分类性级特区差个])别|しない|やめ|中止"
+)
+"""“Don't run this again every Monday”, “every day, not on weekends”."""
 _TWO_TIMES = re.compile(
     r"\d\s*(?:am|pm|uhr|h|点|時)?\s*(?:and|und|y|et|,|&|、|和|と)\s*(?:at |um |a las |à )?"
     r"\d{1,2}(?::\d{2}|\s*(?:am\b|pm\b|uhr\b|h\b|点|時))"
@@ -37,6 +45,11 @@ _TWO_TIMES = re.compile(
 )
 _OF_A_MONTH = re.compile(r"\b(?:last|first|second|third|fourth|end|middle|mid)\b")
 _OF_A_WEEK = re.compile(rf"\b(?:{_DAY}|week-?(?:day|end)s?|work-?(?:day|week)s?|working)\b|werktag|工作日|平日|周末")
+_NAMES_A_DAY = re.compile(
+    rf"(?<!last )(?<!previous )(?<!letzten )(?<!pasado )\b{_DAY}\b(?!['’]s\b| dernier| pasado)"
+    rf"|(?:\b(?:and|or|plus)\b|[&+/])\s*(?:on )?{_SHORT_DAY}\b|,\s*(?!mon\b){_SHORT_DAY}\b"
+    r"|(?<!上)(?:周|星期|礼拜)[一二三四五六日天]|(?<!先週の)(?<!前の)[月火水木金土日]曜"
+)
 _REPEATS = re.compile(
     rf"\b(?:every|each)\s+(?:\w+\s+){{0,2}}(?:days?|weeks?|months?|quarters?|years?|weekends?|minutes?|{_DAY})\b"
     rf"|\b(?:jede[nrsm]?|alle)\s+(?:\w+\s+){{0,2}}(?:tage?|wochen?|monate?|quartale?|jahre?|minuten|{_DAY})\b"
@@ -47,8 +60,13 @@ _REPEATS = re.compile(
 
 
 def are_narrowed(said: str) -> bool:
-    """Whether words behind a repeating time leave some of its times out, or add a second time of the day."""
-    return bool(_NARROWED.search(said) or _TWO_TIMES.search(said))
+    """Whether words behind a repeating time leave some or all of its times out, or add a second time of the day."""
+    return bool(_NARROWED.search(said) or _REFUSED.search(said) or _TWO_TIMES.search(said))
+
+
+def name_further_days(rest: str) -> bool:
+    """Whether what stands beside the days that were read names another day of the week, or times that come again."""
+    return bool(_NAMES_A_DAY.search(rest)) or repeat(rest)
 
 
 def names_a_part_of_a_month(said: str) -> bool:

@@ -7,10 +7,18 @@ a question.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from core.schedule_clock import has_unread_clock, read_clock, without_dots
-from core.schedule_narrowing import WEEKS, are_narrowed, names_a_part_of_a_month, names_a_part_of_a_week, repeat
+from core.schedule_narrowing import (
+    WEEKS,
+    are_narrowed,
+    name_further_days,
+    names_a_part_of_a_month,
+    names_a_part_of_a_week,
+    repeat,
+)
 from core.schedule_thresholds import Threshold, read_threshold
 from core.values import Value
 
@@ -99,6 +107,10 @@ _NOT_ON_DAYS_OFF = re.compile(
     r"|\b(?:excepto|salvo|no) (?:en |los )?(?:días )?(?:festivos|feriados)\b"
     r"|\b(?:sauf|hors|pas) (?:les )?jours fériés\b|祝日(?:を|は)除"
 )
+_WORKDAYS_EN_ZH = re.compile(r"\bevery (?:weekday|working day|workday)s?\b|每个?工作日")
+_MONTHLY_ZH = re.compile(r"每个?月(?:的)?(\d{1,2})(?:日|号)")
+_WEEKLY_ZH = re.compile(r"每个?(?:周|星期|礼拜)([一二三四五六日天])((?:[、和,，]?(?:周|星期)?[一二三四五六日天])*)")
+_DAILY_EN_ZH = re.compile(r"\bevery ?day\b|\bdaily\b|每天|每日")
 _PATTERN = re.compile(r"([\w\-.*?\[\]]*[*?][\w\-.*?\[\]]*\.[A-Za-z0-9]{2,8})")
 
 
@@ -143,49 +155,61 @@ def _cron(said: str) -> str | None:
     if (time := read_clock(said)) is None:
         return None
     minute, hour = time
-    if (days := _days(said)) is None:
+    if (read := _days(said)) is None:
         return "" if repeat(said) else None
-    if not days or are_narrowed(_RANGE.sub(" ", said)) or has_unread_clock(said):
+    days, rest = read
+    if not days or are_narrowed(rest) or name_further_days(rest) or has_unread_clock(said):
         return ""
     return f"{minute} {hour} {days}"
 
 
-def _days(said: str) -> str | None:
-    """The last three fields of cron; "" for days of each month that have no number."""
+def _days(said: str) -> tuple[str, str] | None:
+    """The last three fields of cron, and the text without the words for them.
+
+    The fields are "" for days of each month that have no number.
+    """
     if found := _RANGE.search(said):
         first, last = (int(_DAYS[name]) for name in found.groups() if name)
-        return f"* * {','.join(sorted(str((first + n) % 7) for n in range((last - first) % 7 + 1)))}"
+        return _weekly((str((first + n) % 7) for n in range((last - first) % 7 + 1)), found)
     if found := _WEEKLY.search(said) or _WEEKLY_WORDS.search(said):
-        days = sorted({_DAYS[name] for name in re.findall(_NAMES, found[1])})
-        return f"* * {','.join(days)}"
-    if re.search(r"\bevery (?:weekday|working day|workday)s?\b|每个?工作日", said):
-        return "* * 1-5"
+        return _weekly((_DAYS[name] for name in re.findall(_NAMES, found[1])), found)
+    if _WORKDAYS_EN_ZH.search(said):
+        return "* * 1-5", _WORKDAYS_EN_ZH.sub(" ", said)
     if found := _WEEKLY_JA.search(said):
         names = found[1] + re.sub(r"[^月火水木金土日]", "", found[2].replace("曜日", ""))
-        return f"* * {','.join(sorted({_DAYS[name] for name in names}))}"
+        return _weekly((_DAYS[name] for name in names), found)
     if _WORKDAYS.search(said):
-        return "* * 1-5"
+        return "* * 1-5", _WORKDAYS.sub(" ", said)
     if found := _MONTHLY_WORDS.search(said):
-        return _of_month(next(each for each in found.groups() if each))
+        return _monthly(next(each for each in found.groups() if each), found)
     if _DAILY.search(said):
-        return "* * *"
+        return "* * *", _DAILY.sub(" ", said)
     if found := _MONTHLY.search(said):
         if not (day := found[1] or found[2]) and names_a_part_of_a_month(said):
-            return ""
-        return _of_month(day or "1")
-    if found := re.search(r"每个?月(?:的)?(\d{1,2})(?:日|号)", said):
-        return _of_month(found[1])
-    if found := re.search(
-        r"每个?(?:周|星期|礼拜)([一二三四五六日天])((?:[、和,，]?(?:周|星期)?[一二三四五六日天])*)", said
-    ):
+            return "", said
+        return _monthly(day or "1", found)
+    if found := _MONTHLY_ZH.search(said):
+        return _monthly(found[1], found)
+    if found := _WEEKLY_ZH.search(said):
         names = found[1] + re.sub(r"[^一二三四五六日天]", "", found[2])
-        return f"* * {','.join(sorted({_DAYS[name] for name in names}))}"
-    if re.search(r"\bevery ?day\b|\bdaily\b|每天|每日", said):
-        return "* * *"
+        return _weekly((_DAYS[name] for name in names), found)
+    if _DAILY_EN_ZH.search(said):
+        return "* * *", _DAILY_EN_ZH.sub(" ", said)
     return None
 
 
-def _of_month(day: str) -> str | None:
+def _weekly(days: Iterable[str], found: re.Match[str]) -> tuple[str, str]:
+    return f"* * {','.join(sorted(set(days)))}", _beside(found)
+
+
+def _monthly(day: str, found: re.Match[str]) -> tuple[str, str] | None:
     """The fields for a day of every month. Not every month has 31 days: then its last day is meant."""
     number = int(day)
-    return f"{'L' if number == _LAST_DAY else number} * *" if 1 <= number <= _LAST_DAY else None
+    if not 1 <= number <= _LAST_DAY:
+        return None
+    return f"{'L' if number == _LAST_DAY else number} * *", _beside(found)
+
+
+def _beside(found: re.Match[str]) -> str:
+    """The text without what was found in it."""
+    return f"{found.string[: found.start()]} {found.string[found.end() :]}"

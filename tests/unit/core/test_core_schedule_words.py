@@ -147,6 +147,68 @@ def test_times_that_cannot_be_read_are_not_taken_for_others(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "don't run this again every Monday at 9:00",
+        "Please do not run this again every day at 9:00",
+        "run this again every day at 9:00, not on weekends",
+        "no longer run this again every 2 hours",
+        "bitte nicht jeden Montag um 9 Uhr erneut ausführen",
+        "ya no ejecutes esto cada lunes a las 9",
+        "ne relance plus ce rapport chaque lundi à 9h",
+        "不要每天9点重新运行",
+        "毎日9時に再実行しないで",
+    ],
+)
+def test_an_order_not_to_run_schedules_nothing(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron, words.unread) == ("", "times")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "run this again every Monday, Tuesday or Friday at 9:00",
+        "run this again every Monday/Friday at 9:00",
+        "run this again every Mon & Fri at 9:00",
+        "run this again every Monday at 9:00 and on Friday",
+        "run this again every Monday and every Friday at 9:00",
+        "run this again every Monday and the 1st of every month at 9:00",
+        "run this again every Monday to Wednesday and Friday at 9:00",
+        "run this again every Monday in December at 9:00",
+        "run this again every Monday this month at 9:00",
+        "jeden Montag um 9 Uhr und jeden Freitag um 9 Uhr erneut ausführen",
+        "ejecuta esto de nuevo todos los lunes y los viernes a las 9",
+        "relancer chaque lundi et le vendredi à 9h",
+        "每周一9点、每周五9点重新运行",
+        "毎週月曜9時と金曜9時に再実行",
+    ],
+)
+def test_days_beside_those_that_were_read_are_not_left_out(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron, words.unread) == ("", "times")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "run this again every Monday at 9:00 with last Sunday's data",
+        "run the daily report again every day at 9:00",
+        "run the not-shipped report again every Monday at 9:00, not on holidays",
+        "run this again every Monday at 9:00 with the data of this month",
+        "chaque lundi à 9h relance mon rapport",
+        "每周一9点用上周日的数据重新运行",
+    ],
+)
+def test_words_about_the_data_are_no_further_days(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron[:3], words.unread) == ("0 9", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "every region's total?",
         "why did sales fall again every Monday at 9:00?",
         "Should we run this report every Monday at 9:00?",
