@@ -19,6 +19,21 @@ _TIME_UHR = re.compile(
 )
 _TIME_JA = re.compile(r"(\d{1,2})\s*時\s*(半|\d{1,2})?")
 _TIME_ZH = re.compile(r"(\d{1,2})\s*(?:点|时|:|：)\s*(半|\d{1,2})?")
+_POINT = re.compile(
+    r"(?<![\d.,])(?:(?<=\bat )|(?<=\bum )|(?<=\bà )|(?<=\blas )|(?<=day ))(\d{1,2})\.([0-5]\d)(?![\d.,]|\s*%)"
+    r"|(?<![\d.,])(\d{1,2})\.([0-5]\d)(?=\s*(?:[ap]m|uhr|h)\b)"
+)
+_OTHER_ZONE = re.compile(
+    r"\d\s*(?:[ap]m|uhr|h|o['’]?clock)?,?\s*\(?(?:"
+    r"(?:[ecmp][sd]t|bst|ces?t|ees?t|mesz|mez|ist|jst|kst|sgt|hkt|a[ew][sd]t|nz[sd]t|msk|brt)\b"
+    r"|(?:utc|gmt)\s*[+-]\s*\d"
+    r"|(?:in )?(?!(?:local|my|our|your|this|that|the|same|each|every|(?:re-?)?run|next|last"
+    r"|minutes?|hours?|days?|weeks?|months?|years?)\b)"
+    r"[a-z]+(?: (?!the\b|this\b)[a-z]+)? time\b(?! series)"
+    r"|\w+er zeit\b|hora de \w+|heure de \w+)"
+)
+_SHORT_ZONE = re.compile(r"\d\s*(?:[AaPp]\.?[Mm]\.?)?\s*\(?(?:ET|CT|MT|PT)\b")
+"""In small letters they are words: “et” is French for “and”."""
 _DOTTED = re.compile(r"(?<![^\W\d])([ap])\.\s?m\b\.?")
 
 _BEHIND: dict[_Part, str] = {
@@ -50,8 +65,13 @@ _HALF_OR_QUARTER = re.compile(
 
 
 def without_dots(said: str) -> str:
-    """The text with “am” for “a.m.”, and “pm” for “p.m.”."""
-    return _DOTTED.sub(r"\1m", said)
+    """The text with “am” for “a.m.”, “pm” for “p.m.”, and “at 9:30” for “at 9.30”."""
+    return _POINT.sub(lambda found: ":".join(filter(None, found.groups())), _DOTTED.sub(r"\1m", said))
+
+
+def names_another_zone(plain: str) -> bool:
+    """Whether a time has a time zone behind it that is no name as in Europe/Berlin: EST, UTC+2, Berlin time."""
+    return bool(_SHORT_ZONE.search(plain) or _OTHER_ZONE.search(without_dots(plain.casefold())))
 
 
 def has_unread_clock(said: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from core.schedule_clock import has_unread_clock, read_clock, without_dots
+from core.schedule_clock import has_unread_clock, names_another_zone, read_clock, without_dots
 from core.schedule_narrowing import (
     WEEKS,
     are_narrowed,
@@ -29,8 +29,9 @@ OnDaysOff = Literal["", "skip", "next"]
 class ScheduleWords(Value):
     """A schedule from a sentence: five fields of cron, the time zone if one was named, and when a run is posted.
 
-    `unread` says what of it cannot be read: its times (“every Monday until June”; `cron` is "" then) or its limit
-    (“only when sales fall by more than 10 %”). `pattern` is the file name pattern with `*`, if the sentence has one.
+    `unread` says what of it cannot be read: its times (“every Monday until June”; `cron` is "" then), its time zone
+    (“9:00 EST”) or its limit (“only when sales fall by more than 10 %”). `pattern` is the file name pattern with `*`,
+    if the sentence has one.
     """
 
     cron: str
@@ -38,7 +39,7 @@ class ScheduleWords(Value):
     threshold: Threshold | None = None
     pattern: str = ""
     on_days_off: OnDaysOff = ""
-    unread: Literal["", "times", "limit"] = ""
+    unread: Literal["", "times", "zone", "limit"] = ""
 
 
 _MOST_CHARS = 400
@@ -63,7 +64,7 @@ _AGAIN = re.compile(
     r"|\b(?:relanc\w+|réexécut\w+|recalcul\w+)\b|\bexécut\w+\b[^.?!\n]{0,30}\bà nouveau\b"
     r"|(?:もう一度|再度?|また)\s*(?:実行|計算|作成)"
 )
-_ZONE = re.compile(r"\b((?:[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?)|UTC)\b")
+_ZONE = re.compile(r"\b((?:[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?)|(?i:utc|gmt))\b")
 _WEEKLY = re.compile(rf"\bevery\s+((?:(?:{_NAMES})s?)(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)(?:{_NAMES})s?)*)\b")
 _WEEKLY_WORDS = re.compile(
     rf"\b(?:jeden|cada|todos los|chaque|tous les)\s+"
@@ -131,11 +132,11 @@ def read_schedule(text: str) -> ScheduleWords | None:
     zone = _ZONE.search(plain)
     return ScheduleWords(
         cron=cron,
-        zone=zone[1] if zone else "",
+        zone=(zone[1] if "/" in zone[1] else zone[1].upper()) if zone else "",
         threshold=limited.threshold,
         pattern=pattern[1] if pattern else "",
         on_days_off="next" if _NEXT_WORKING_DAY.search(said) else "skip" if _NOT_ON_DAYS_OFF.search(said) else "",
-        unread="times" if not cron else "" if limited.is_read else "limit",
+        unread="times" if not cron else "zone" if names_another_zone(plain) else "" if limited.is_read else "limit",
     )
 
 

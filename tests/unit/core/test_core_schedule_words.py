@@ -147,6 +147,59 @@ def test_times_that_cannot_be_read_are_not_taken_for_others(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "every Monday at 9:00 EST run this again",
+        "every Monday at 9:00 (CET) run this again",
+        "every Monday 9am PT run this again",
+        "every Monday at 9:00 UTC+2 run this again",
+        "every Monday at 9:00 Berlin time run this again",
+        "every Monday at 9 a.m. New York time run this again",
+        "jeden Montag um 9 Uhr MEZ erneut ausführen",
+        "chaque lundi à 9h heure de Paris, relance",
+    ],
+)
+def test_a_time_zone_that_is_no_name_is_not_left_out(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert words.unread == "zone"
+
+
+@pytest.mark.parametrize(
+    ("said", "zone"),
+    [
+        ("every Monday at 9:00 Europe/Berlin run this again", "Europe/Berlin"),
+        ("every Monday at 9:00 Europe/Berlin time run this again", "Europe/Berlin"),
+        ("every Monday at 9:00 utc run this again", "UTC"),
+        ("every Monday at 9:00 GMT run this again", "GMT"),
+        ("every Monday at 9:00 local time run this again", ""),
+        ("every Monday at 9:00 run this time series report again", ""),
+        ("tous les lundis à 9:00 et relancez ce rapport", ""),
+    ],
+)
+def test_a_time_zone_has_its_name_or_is_that_of_the_person(said: str, zone: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.zone, words.unread) == (zone, "")
+
+
+@pytest.mark.parametrize(
+    ("said", "cron"),
+    [
+        ("every Monday at 9.30 run this again", "30 9 * * 1"),
+        ("every Monday at 9.15 pm run this again", "15 21 * * 1"),
+        ("jeden Montag um 9.30 Uhr erneut ausführen", "30 9 * * 1"),
+        ("chaque lundi à 17.05 relance", "5 17 * * 1"),
+        ("every Monday at 9:00 run this again, only when churn goes above 9.30 %", "0 9 * * 1"),
+    ],
+)
+def test_a_point_in_a_time_is_a_colon(said: str, cron: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron, words.unread) == (cron, "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "don't run this again every Monday at 9:00",
         "Please do not run this again every day at 9:00",
         "run this again every day at 9:00, not on weekends",
