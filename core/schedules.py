@@ -30,12 +30,19 @@ class ScheduleOrder(Value):
 
 
 class Figure(Value):
-    """A figure of the report: its place among the report's figures, how it is called, and its value."""
+    """A figure of the report: its place among the report's figures, how it is called, and the value that a cell shows.
+
+    `written` is how the report has it. That is `times` the value: 100 if a cell shows 0.124 and the report 12.4 %; 0 if
+    nobody can tell. `percent`: the report has it in percent.
+    """
 
     place: int
     name: str
     value: float
     text: str = ""
+    written: str = ""
+    times: float = 1.0
+    percent: bool = False
 
 
 class RunOutcome(Value):

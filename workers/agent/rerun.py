@@ -33,6 +33,8 @@ from workers.agent.about_steps import Turns, cells
 from workers.agent.chance import draws, reads_clock
 from workers.agent.program import Part, program
 from workers.agent.provenance import Facts, facts_of, trace
+from workers.agent.provenance.claims import read_report
+from workers.agent.provenance.numerals import Numeral
 from workers.agent.risks import touched
 from workers.agent.slicing import Slice, slice_cells, uses_in
 from workers.agent.sourcing import ABOUT_CHARS
@@ -40,6 +42,9 @@ from workers.agent.text import one_line
 from workers.agent.uses import ANY
 
 MOST_DIFFERENCES = 20
+_PERCENT = frozenset({"%", "pp"})
+_ROUNDED = 0.5
+"""A figure of one digit may be rounded by so much: 1 for 0.67 or 1.49."""
 _SHOWN_BY_CELLS = frozenset({"output", "table", "chart", "statement", "count"})
 _EFFECTS: Mapping[str, LeftOutWhy] = {"process": "process", "network": "network", "outside": "outside"}
 _TEXT_FILES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md"})
@@ -145,6 +150,7 @@ def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Fi
     ]
     now = _Shown(facts_of(shown))
     before = _Shown(facts_of(turns))
+    written = {claim.start: claim.numeral for claim in read_report(finished.report).claims}
     found: list[Figure] = []
     for number, source in enumerate(finished.sources):
         place = next((each for each in _places(source) if each.number is not None), None)
@@ -155,8 +161,30 @@ def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Fi
         at = next((n for n, value in enumerate(old) if _same(place.number, value)), 0)
         if at < len(values):
             name = _named(_about(place.what, place.about)) or source.figure
-            found.append(Figure(place=number, name=name, value=values[at], text=_sentence(finished.report, source)))
+            numeral = written.get(source.start)
+            found.append(
+                Figure(
+                    place=number,
+                    name=name,
+                    value=values[at],
+                    text=_sentence(finished.report, source),
+                    written=source.figure,
+                    times=1.0 if numeral is None else _times(numeral, place.number),
+                    percent="%" in source.figure if numeral is None else numeral.unit in _PERCENT,
+                )
+            )
     return found
+
+
+def _times(numeral: Numeral, value: float) -> float:
+    """The power of ten between a cell's value and how the report writes it; 0 where one of them is 0 or none fits."""
+    for reading, _ in numeral.readings:
+        amount = abs(reading * numeral.scale)
+        if amount and value:
+            power = 10.0 ** round(math.log10(amount / abs(value)))
+            if math.isclose(amount, abs(value) * power, rel_tol=_ROUNDED):
+                return power
+    return 0.0 if numeral.unit in _PERCENT or numeral.scale != 1.0 else 1.0
 
 
 def _named(about: str) -> str:

@@ -36,25 +36,39 @@ def changes(before: Sequence[Figure], now: Sequence[Figure]) -> list[Changed]:
 
 
 def figure_meant(threshold: Threshold, figures: Sequence[Figure]) -> Figure | None:
-    """The figure that a limit is about: the first one with all its words near it; None when none has."""
+    """The figure that a limit is about; None when none has all its words near it.
+
+    Of several in one sentence it is the one whose own name has most of the words, else one in the limit's unit.
+    """
     words = [word for word in threshold.name.casefold().split() if word not in ("the", "a", "of", "in")]
-    near = ((figure, f"{figure.name} {figure.text}".casefold()) for figure in figures)
-    return next((figure for figure, text in near if all(word in text for word in words)), None)
+
+    def strangeness(figure: Figure) -> tuple[int, bool]:
+        name = figure.name.casefold()
+        return sum(word not in name for word in words), figure.percent != threshold.percent
+
+    near = [each for each in figures if all(word in f"{each.name} {each.text}".casefold() for word in words)]
+    return min(near, key=strangeness, default=None)
+
+
+def is_comparable(threshold: Threshold, figure: Figure) -> bool:
+    """Whether a limit is in the unit of the report's figure: 12 % is no limit for 3,900, nor 0.12 for 12.4 %."""
+    return figure.times > 0 and figure.percent == threshold.percent
 
 
 def crosses(threshold: Threshold, before: Sequence[Figure], now: Sequence[Figure]) -> bool:
     """Whether the figure that is meant is on another side of the limit than people saw it last."""
     figure = figure_meant(threshold, now)
-    if figure is None:
+    if figure is None or not is_comparable(threshold, figure):
         return True  # nobody knows: people are told rather than not
+    limit = threshold.limit / figure.times
     was = next((each.value for each in before if each.place == figure.place), None)
-    is_above = figure.value > threshold.limit
-    was_above = was is not None and was > threshold.limit
+    is_above = figure.value > limit
+    was_above = was is not None and was > limit
     if threshold.crossing == "above":
         return is_above and not was_above
     if threshold.crossing == "below":
-        is_below = figure.value < threshold.limit
-        return is_below and not (was is not None and was < threshold.limit)
+        is_below = figure.value < limit
+        return is_below and not (was is not None and was < limit)
     return is_above != was_above
 
 

@@ -15,7 +15,7 @@ from core.steps import CellRan, Finished, Step
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.schedules.drift import patterns_of
-from workers.schedules.telling import figure_meant
+from workers.schedules.telling import figure_meant, is_comparable
 from workers.turn.commands.thread import CommandThread
 
 
@@ -58,9 +58,7 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     if not is_stored and store.count_schedules(command.user) >= most:
         raise _Refused("schedule_too_many", count=most)
     figures = _figures(turns, made)
-    if words.threshold is not None and figure_meant(words.threshold, figures) is None:
-        names = ", ".join(dict.fromkeys(figure.name for figure in figures[:8])) or "–"
-        raise _Refused("schedule_no_figure", name=words.threshold.name, names=names)
+    watched = _watched(words, figures)
     order = ScheduleOrder(
         cron=words.cron,
         zone=zone,
@@ -89,7 +87,7 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         zone=zone,
         next=moment(following, zone, language),
         data=_data(thread, order, sources, author),
-        telling=" ".join(filter(None, (_telling(thread, words), _on_days_off(thread, words)))),
+        telling=" ".join(filter(None, (_telling(thread, words, watched), _on_days_off(thread, words)))),
     )
 
 
@@ -156,6 +154,19 @@ def _figures(turns: Sequence[Sequence[Step]], made: Plan) -> list[Figure]:
     return figures_now(effective, made, ran)
 
 
+def _watched(words: ScheduleWords, figures: Sequence[Figure]) -> Figure | None:
+    """The figure that the limit is about, None without a limit. Raises _Refused."""
+    if words.threshold is None:
+        return None
+    figure = figure_meant(words.threshold, figures)
+    if figure is None:
+        names = ", ".join(dict.fromkeys(each.name for each in figures[:8])) or "–"
+        raise _Refused("schedule_no_figure", name=words.threshold.name, names=names)
+    if not is_comparable(words.threshold, figure):
+        raise _Refused("schedule_other_unit", name=figure.name, written=figure.written)
+    return figure
+
+
 def _data(thread: CommandThread, order: ScheduleOrder, sources: Sequence[str], author: str) -> str:
     parts = []
     if order.inputs:
@@ -167,11 +178,18 @@ def _data(thread: CommandThread, order: ScheduleOrder, sources: Sequence[str], a
     return "; ".join(parts) or say("schedule_data_none", thread.language)
 
 
-def _telling(thread: CommandThread, words: ScheduleWords) -> str:
-    if words.threshold is None:
+def _telling(thread: CommandThread, words: ScheduleWords, watched: Figure | None) -> str:
+    if words.threshold is None or watched is None:
         return say("schedule_tells_changes", thread.language)
     limit = number(words.threshold.limit, thread.language) + (" %" if words.threshold.percent else "")
-    return say("schedule_tells_crossing", thread.language, name=words.threshold.name or "1", limit=limit)
+    return say(
+        "schedule_tells_crossing",
+        thread.language,
+        name=words.threshold.name or watched.name,
+        limit=limit,
+        figure=watched.name,
+        written=watched.written,
+    )
 
 
 def _on_days_off(thread: CommandThread, words: ScheduleWords) -> str:

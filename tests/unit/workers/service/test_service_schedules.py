@@ -253,6 +253,56 @@ def test_a_limit_is_told_of_only_when_the_figure_crosses_it(world: World) -> Non
     assert len(world.messages(key)) == posts + 1, "it was above before"
 
 
+CHURN = "print('churn', sum(int(row['amount']) for row in rows) / 31451.6)"
+
+
+def reported_churn(world: World, order: str, report: str = "The churn is **12.4 %**.") -> ThreadKey:
+    """A thread with a report that gives a share in percent, and an order to run it again."""
+    world.model = Model(ScriptedModel([cell(READ, "Read"), cell(CHURN, "Divide"), finish(report)]), {})
+    key = world.say("what is the churn?", files={"sales_2026-01.csv": JAN})
+    world.settle(key)
+    world.say(order, thread=key)
+    world.settle(key)
+    return key
+
+
+def test_a_limit_in_percent_is_compared_with_the_share_that_a_cell_shows(world: World) -> None:
+    key = reported_churn(world, f"{EVERY} only when the churn goes above 13 %")
+    assert "crosses 13 %. Of this report that is “churn”, 12.4 % now" in said(world, key)
+    posts = len(world.messages(key))
+    give(world, "sales_2026-02.csv", JAN.replace(b"1200", b"1210"))
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts, "it is 12.4 % still"
+    give(world, "sales_2026-03.csv", FEB)
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts + 1, "it is 13.4 % now"
+
+
+@pytest.mark.parametrize(
+    ("order", "report"),
+    [
+        (f"{EVERY} only when the churn goes above 0.13", "The churn is **12.4 %**."),
+        (f"{EVERY} only when the churn goes above 13 %", "The churn is **0.124**."),
+    ],
+)
+def test_a_limit_in_another_unit_than_the_report_is_refused(world: World, order: str, report: str) -> None:
+    key = reported_churn(world, order, report)
+    assert "limit in the same unit" in said(world, key)
+    assert world.store.schedules(key.id) == []
+
+
+def test_of_two_figures_in_a_sentence_the_limit_is_about_the_one_with_its_name(world: World) -> None:
+    key = scheduled(world, f"{EVERY} only when regions go above 4")
+    assert "that is “regions”, 4 now" in said(world, key)
+    posts = len(world.messages(key))
+    give(world, "sales_2026-02.csv", FEB)
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts
+    give(world, "sales_2026-03.csv", FEB + b"Centre,10\n")
+    work(world, when_due(world, key))
+    assert "regions: 4 → 5" in said(world, key)
+
+
 @pytest.mark.parametrize(
     ("order", "answer"),
     [
