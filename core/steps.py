@@ -266,13 +266,15 @@ class FunctionTest(Value):
 class Recalled(Value):
     """The entries of the team's memory that the question needs, in their version at that time. `clashes` are titles of
     entries that exist more than once with different texts. `playbook` is the one that the turn follows, `functions` are
-    those of the team's that may be of use."""
+    those of the team's that may be of use. `gone` are titles of entries that the thread read before, and that somebody
+    changed or removed since."""
 
     kind: Literal["recalled"] = "recalled"
     notes: tuple[TeamNote, ...] = ()
     clashes: tuple[str, ...] = ()
     playbook: PlaybookNote | None = None
     functions: tuple[FunctionNote, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 class Unfollowed(Value):

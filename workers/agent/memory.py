@@ -258,6 +258,8 @@ def recalled_text(turn: Turn, step: Recalled) -> str:
     ]
     clashes = [one_line(title, 120) for title in step.clashes]
     parts = []
+    if step.gone:
+        parts.append(turn.prompts.render("recalled_gone", titles=[one_line(title, 120) for title in step.gone]))
     if notes:
         parts.append(turn.prompts.render("recalled", notes=notes, clashes=clashes, native_tools=turn.native_tools))
     if (book := step.playbook) is not None:

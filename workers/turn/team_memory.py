@@ -7,7 +7,7 @@ from functools import partial
 
 from core.errors import SlackUnreachable
 from core.steps import Asked, Briefed, FunctionNote, FunctionUsed, PlaybookNote, Recalled, Replied, Step
-from core.team_folder.spaces import Spaces
+from core.team_folder.spaces import Spaces, space_of
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from workers.memory.functions.importing import imports_team, named_in
@@ -44,22 +44,27 @@ def recalled_for(
     memory, before = memory_of(context.settings), turns[-1]
     if not any(isinstance(step, Asked) and step.text.strip() for step in new):
         return None
+    gone = _gone(memory, [step for each in turns for step in each if isinstance(step, Recalled)])
     if not memory.has_any(ThreadKey.parse(thread_id).channel):
-        return None
+        return Recalled(gone=gone) if gone else None
     spaces, question = spaces_in(context, thread_id), question_of([*before, *new])
     found = None
     if memory.prompt_chars:
         found = memory.documents.recall(spaces, question, memory.prompt_chars)
     found = found or Recalled()
     known = {
-        (note.place, note.title, note.text) for step in before if isinstance(step, Recalled) for note in step.notes
+        (note.place, note.title, note.text)
+        for step in before
+        if isinstance(step, Recalled)
+        for note in step.notes
+        if note.title not in gone  # the model is told that what stands above does not hold
     }
     notes = tuple(note for note in found.notes if (note.place, note.title, note.text) not in known)
     steps = [*(step for each in turns[:-1] for step in each), *before, *new]
     is_new = context.model.name != OFFLINE and not any(isinstance(step, Replied) for step in before)
     book = _playbook(context, thread_id, spaces, question, steps, (*before, *new)) if is_new else None
     functions = _functions(memory, spaces, question, before) if context.model.name != OFFLINE else ()
-    if not notes and book is None and not functions:
+    if not (notes or gone or book is not None or functions):
         return None
     log.info(
         "memory_recalled",
@@ -67,9 +72,21 @@ def recalled_for(
         clashes=len(found.clashes),
         playbook=book.file if book else "",
         functions=len(functions),
+        gone=len(gone),
     )
     clashes = found.clashes if notes else ()
-    return found.model_copy(update={"notes": notes, "clashes": clashes, "playbook": book, "functions": functions})
+    return Recalled(notes=notes, clashes=clashes, playbook=book, functions=functions, gone=gone)
+
+
+def _gone(memory: TeamMemory, read: Sequence[Recalled]) -> tuple[str, ...]:
+    """The titles of entries that a thread has read and not been told of, and that no longer stand on their page so."""
+    known: set[tuple[str, str, str]] = set()
+    for step in read:
+        known = {each for each in known if each[1] not in step.gone}
+        known |= {(note.place, note.title, note.text) for note in step.notes}
+    spaces = sorted({space_of(place) for place, _, _ in known} - {""})
+    there = {(note.file, note.entry.title, note.entry.text) for note in memory.documents.notes(spaces)}
+    return tuple(sorted({title for _, title, _ in known - there}))
 
 
 def functions_for(context: TurnContext, thread_id: str, code: str) -> tuple[FunctionUsed, ...] | None:

@@ -253,7 +253,7 @@ TURNS: dict[str, Turn] = {
         run(LOAD),
         cell(LOAD, stdout="(412, 3)"),
         asked("and by month", "Ben", "2.0"),
-        RECALLED.model_copy(update={"notes": RECALLED.notes[2:], "clashes": ()}),
+        RECALLED.model_copy(update={"notes": RECALLED.notes[2:], "clashes": (), "gone": ("active customer",)}),
     ),
     "native_with_data_sources": turn(
         *first_turn(),
@@ -556,7 +556,17 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
     ]
     assert_golden("corrections", "\n".join(texts))
     in_turns = {"system", "report", "files", "task", "follow_up", "steering", "answer", "observation", "ended", "check"}
-    in_turns |= {"pictures", "repository", "sources", "tools", "schemas", "recalled", "playbook", "instructions"}
+    in_turns |= {
+        "pictures",
+        "repository",
+        "sources",
+        "tools",
+        "schemas",
+        "recalled",
+        "recalled_gone",
+        "playbook",
+        "instructions",
+    }
     procedures = {name for name in PROMPTS.names if PROMPTS.file(name).words}
     assert_golden("procedures", "\n".join(f"=== {name} ===\n{PROMPTS.render(name)}\n" for name in sorted(procedures)))
     of_builder = {name for name in PROMPTS.names if name.startswith("build_")}  # test_builder_golden.py shows them

@@ -157,6 +157,36 @@ def test_a_second_meaning_shows_the_first_and_may_replace_it(world: World) -> No
     assert "90 days" not in page(world, "definitions.md")
 
 
+def ask_further(world: World, key: ThreadKey, asked: str) -> str:
+    """A follow-up in a thread: the last message of the first prompt that the model got for it."""
+    model = world.model = Meanwhile(ScriptedModel(turns=[[], [finish("There are 12.")]]), {})
+    world.say(asked, thread=key)
+    world.settle(key)
+    return str(model.requests[0].messages[-1].get("content"))
+
+
+def test_a_thread_that_read_an_entry_is_told_when_it_was_forgotten(world: World) -> None:
+    remember(world)
+    key, _ = ask(world, "How many active customers are there?")
+    assert "No longer written down" not in ask_further(world, key, "And how many active customers in Germany?")
+    other = world.say("forget active customer")
+    world.settle(other)
+    decide(world, other, "forget")
+    told = ask_further(world, key, "And how many active customers in France?")
+    assert "removed these entries since this thread read them: active customer." in told
+    assert "No longer written down" not in ask_further(world, key, "And in Spain?"), "it knows"
+
+
+def test_a_thread_that_read_an_entry_is_told_when_it_has_another_meaning(world: World) -> None:
+    remember(world)
+    key, _ = ask(world, "How many active customers are there?")
+    remember(world, "remember: active customer = a customer with an order in the last 30 days", do="replace")
+    told = ask_further(world, key, "And how many active customers in Germany?")
+    assert "removed these entries since this thread read them: active customer." in told
+    assert told.index("does not hold any more") < told.index("last 30 days")
+    assert "last 90 days" not in told
+
+
 def test_two_meanings_that_were_both_kept_make_the_analyst_ask(world: World) -> None:
     remember(world)
     remember(world, "remember: active customer = an order in the last 30 days")
