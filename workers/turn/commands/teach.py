@@ -62,9 +62,9 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def _page(thread: CommandThread, proposed: Proposed, edited: str) -> str:
-    """The page with who approved it. Raises PlaybookFault."""
-    book = read_playbook(edited or proposed.text)
-    drafted = read_playbook(proposed.text)
+    """The page with who approved it. What was proved, and by whom, is ours to say. Raises PlaybookFault."""
+    book, drafted = read_playbook(edited or proposed.text), read_playbook(proposed.text)
+    book = replace(book, proof=drafted.proof, approved=drafted.approved, kept=drafted.kept, thread=drafted.thread)
     if [stage.code for stage in book.stages] != [stage.code for stage in drafted.stages]:
         book = replace(book, proof=_proof(thread, book))
     name = thread.command.author or thread.command.user

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from test_turn_approvals import AtOnce
@@ -16,7 +17,7 @@ from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
 from workers.agent.playbooks import DRIFT_CALL
-from workers.memory.playbooks.page import read_playbook
+from workers.memory.playbooks.page import read_playbook, write_playbook
 from workers.models.scripted import ScriptedModel
 
 SALES = b"region,units\nnorth,120\nsouth,100\n"
@@ -203,6 +204,17 @@ def test_an_edited_page_is_proved_again_and_one_that_cannot_be_read_waits(world:
     (text,) = pages(world)
     assert "1 + sum(int" in text
     assert "221" in read_playbook(text).proof
+
+
+def test_an_editor_changes_neither_the_proof_nor_who_approved(world: World) -> None:
+    key = kept(world, edits="no playbook at all")
+    drafted = read_playbook(proposed(world, key).text)
+    forged = replace(drafted, proof="reproduced by the board", approved=("Carla",), thread="T1:C1:1", when="How much?")
+    decide(world, key, "keep", text=write_playbook(forged))
+    (text,) = pages(world)
+    book = read_playbook(text)
+    assert (book.proof, book.approved, book.thread) == (drafted.proof, ("ana",), key.id)
+    assert book.when == "How much?"
 
 
 def test_another_persons_question_follows_it_and_the_thread_says_so(world: World) -> None:
