@@ -139,16 +139,18 @@ def cases_of(component: Component, plan: Plan, cases: Iterable[Case]) -> tuple[C
 
 
 def covers_nothing(plan: Plan, cases: Iterable[Case]) -> tuple[str, ...]:
-    """Sentences about tests that claim to show a requirement that does not exist."""
+    """Sentences about tests that claim to show a requirement that does not exist, or that they cannot show."""
     found = []
     for case in cases:
         component = plan.named(case.component or plan.entry.name)
         known = {one.id for one in component.numbered}
-        for number in case.covers:
-            if number.removeprefix(f"{component.name}.") not in known:
-                found.append(
-                    f"the test {case.name!r} covers {number}, and {component.name} has {len(known)} requirements"
-                )
+        unknown = [number for number in case.covers if number.removeprefix(f"{component.name}.") not in known]
+        found += [
+            f"the test {case.name!r} covers {number}, and {component.name} has {len(known)} requirements"
+            for number in unknown
+        ]
+        if case.covers and case.is_hollow and not unknown:
+            found.append(f"the test {case.name!r} expects nothing but an end without an error, so it covers nothing")
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ def coverage(component: Component, verdicts: Iterable[Verdict], cases: Iterable[
     shown: dict[str, str] = {}
     if tests and tests.state != "skipped" and len(broken) == tests.total - tests.good:  # else some are not named
         for case in cases:
-            for covered in case.covers if case.name not in broken else ():
+            for covered in case.covers if case.name not in broken and not case.is_hollow else ():
                 shown.setdefault(covered.removeprefix(f"{component.name}."), case.name)
     found = []
     for one in component.numbered:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from builder_kit import build, code, model, reply
 
+from workers.builder.components import covers_nothing, plan
 from workers.builder.iterations import Iteration
+from workers.builder.requirement import read
 
 TEXT = """
 [file]
@@ -33,6 +36,22 @@ def test_no_requirement_is_tested_by_one_of_many_tests_that_fail(tmp_path: Path)
     text = TEXT + "".join(case(f"t{n}", f"R{n % 2 + 1}", "y") for n in range(32))
     handed = build(tmp_path, text, model([reply("", code("p.py", "print('x')"))]))
     assert known(handed.iteration) == {"R1": ("unclear", ""), "R2": ("unclear", "")}
+
+
+@pytest.mark.parametrize("expect", ["{}", "{ exit_code = 0 }", '{ stdout_contains = [""] }'])
+def test_a_test_that_every_program_passes_shows_no_requirement(tmp_path: Path, expect: str) -> None:
+    hollow = f'[[tests.case]]\nname = "it runs"\ncovers = ["R1"]\nexpect = {expect}\n'
+    handed = build(tmp_path, TEXT + hollow, model([reply("", code("p.py", "print('wrong')"))]))
+    assert known(handed.iteration)["R1"] == ("unclear", "")
+    requirement = read(TEXT + hollow)
+    (sentence,) = covers_nothing(plan(requirement), requirement.tests.case)
+    assert "'it runs' expects nothing" in sentence
+
+
+@pytest.mark.parametrize("expect", ['{ stdout = "" }', "{ exit_code = 2 }", '{ stderr_contains = ["usage"] }'])
+def test_a_test_that_expects_something_covers_its_requirement(expect: str) -> None:
+    requirement = read(TEXT + f'[[tests.case]]\nname = "it runs"\ncovers = ["R1"]\nexpect = {expect}\n')
+    assert covers_nothing(plan(requirement), requirement.tests.case) == ()
 
 
 def test_a_kept_program_is_tested_by_the_tests_that_there_are_now(tmp_path: Path) -> None:
