@@ -11,7 +11,6 @@ from core.slack.blocks import SlackMessage
 from core.slack.memory_views import proposal_message, settled_line, settled_message
 from core.slack.text import escape
 from core.steps import Proposed, Settled, Step
-from core.team_folder.entries import Note
 from core.team_folder.folder import NotWritten
 from core.team_folder.pages import Entry, same_title
 from core.team_memory import MemoryDecision, proposal_of
@@ -99,12 +98,14 @@ def _keep(thread: CommandThread, documents: Documents, proposed: Proposed, *, re
 
 
 def _forget(documents: Documents, proposed: Proposed) -> bool:
-    there = [
-        note
-        for note in documents.notes((proposed.file.rpartition("/")[0],))
-        if (note.file, note.entry.title, note.entry.text) == (proposed.file, proposed.title, proposed.text)
-    ]
-    return documents.forget(Note(there[0].file, there[0].entry)) if there else False
+    """Remove the entry; False when it says something else by now. One that is not there is forgotten: a worker may die
+    right after it wrote. Raises NotWritten, also for a page that cannot be read."""
+    file, title = proposed.file, proposed.title
+    documents.folder.text(file)
+    notes = documents.notes((file.rpartition("/")[0],))
+    there = [note for note in notes if (note.file, note.entry.title) == (file, title)]
+    same = [note for note in there if note.entry.text == proposed.text]
+    return documents.forget(same[0]) if same else not there
 
 
 def _kept_line(thread: CommandThread, proposed: Proposed) -> str:

@@ -330,6 +330,46 @@ def test_a_project_is_read_by_its_channels_alone(new_world: NewWorld) -> None:
     assert "The bird." not in ask(world, "What is falcon?", channel=OTHER)[1]
 
 
+def test_a_worker_that_dies_anywhere_says_that_the_entry_is_forgotten(new_world: NewWorld) -> None:
+    def story(world: World, death: Death | None) -> list[str]:
+        remember(world)
+        key = world.say("forget active customer")
+        world.settle(key)
+        decision = MemoryDecision(proposal=proposal(world, key).id, do="forget")
+        world._take_in(key, world.slack._next_ts(), BEN, decision.encode(), MEMORY)
+        world.settle(key, death)
+        assert page(world, "definitions.md") == ""
+        return [str(step["outcome"]) for step in world.steps(key, "settled")]
+
+    counted = Death()
+    assert story(new_world(), counted) == ["forgotten"]
+    for at in range(1, len(counted.effects) + 1):
+        assert story(new_world(), Death(at)) == ["forgotten"]
+
+
+def test_an_entry_that_says_something_else_by_now_is_not_forgotten(world: World) -> None:
+    remember(world)
+    key = world.say("forget active customer")
+    world.settle(key)
+    path = world.settings.memory_folder / "channels" / "C0SALES001" / "definitions.md"
+    path.write_text(page(world, "definitions.md").replace("90 days", "30 days"))
+    decide(world, key, "forget")
+    assert "30 days" in page(world, "definitions.md")
+    assert [step["outcome"] for step in world.steps(key, "settled")] == ["gone"]
+
+
+def test_an_entry_on_a_page_that_cannot_be_read_is_not_called_forgotten(world: World) -> None:
+    remember(world)
+    key = world.say("forget active customer")
+    world.settle(key)
+    path = world.settings.memory_folder / "channels" / "C0SALES001" / "definitions.md"
+    path.write_bytes(b"## active customer\n\xff\n")
+    decide(world, key, "forget")
+    (settled,) = world.steps(key, "settled")
+    assert settled["outcome"] == "gone"
+    assert "is not UTF-8 text" in str(settled["why"])
+
+
 def test_a_worker_that_dies_anywhere_keeps_the_entry_once(new_world: NewWorld) -> None:
     def story(world: World, death: Death | None) -> str:
         key = world.say(SAID)
