@@ -82,6 +82,8 @@ class Mutation(Value):
     tried: int = 0
     found: int = 0
     survivors: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Further tests by a model that the program fails."""
 
 
 class Call(Value):

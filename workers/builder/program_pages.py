@@ -113,7 +113,11 @@ def _broken_programs(iteration: Iteration) -> list[str]:
     if not mutation.tried:
         return []
     found = f"The tests find {mutation.found} of {mutation.tried} broken programs."
-    return ["", found, *(f"* not found: {one}" for one in mutation.survivors)]
+    failing = [
+        f"* left out: the test “{_cell(name)}”, which a model made of the words. The program fails it: one is wrong."
+        for name in mutation.left_out
+    ]
+    return ["", found, *(f"* not found: {one}" for one in mutation.survivors), *failing]
 
 
 def _made_by(iteration: Iteration) -> str:

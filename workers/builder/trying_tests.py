@@ -24,25 +24,31 @@ def try_tests(state: State) -> None:
     if not most or "tests" in state.order.requirement.build.without:
         return
     mutation = _mutation(state, most)
-    if mutation.survivors and state.iteration.cases and (more := _further(state, mutation.survivors)):
+    left_out: tuple[str, ...] = ()
+    if mutation.survivors and state.iteration.cases:
+        more, left_out = _further(state, mutation.survivors)
         state.update(cases=(*state.iteration.cases, *more))
-        mutation = _mutation(state, most)
+        mutation = _mutation(state, most) if more else mutation
     if mutation.tried:
         text = f"The tests find {mutation.found} of {mutation.tried} broken programs."
         state.tell(Progress("tests", text=text, good=mutation.found == mutation.tried))
-    state.update(mutation=mutation)
+    state.update(mutation=mutation.model_copy(update={"left_out": left_out}))
 
 
-def _further(state: State, survivors: tuple[str, ...]) -> tuple[Case, ...]:
-    """Tests that the model adds. The program is whole without them: what is in their way does not stop the build."""
+def _further(state: State, survivors: tuple[str, ...]) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+    """Tests that the model adds, and the names of those that the program fails: nobody knows which of them is wrong.
+
+    The program is whole without them: what is in their way does not stop the build.
+    """
     state.go_on()
     try:
         made = made_cases(state, survivors)
     except (BudgetSpent, ModelError) as error:
         state.go_on()
         state.tell(Progress("note", text=f"No further tests were made: {error}"))
-        return ()
-    return tuple(case for case in made if _passes(state, case))
+        return (), ()
+    more = tuple(case for case in made if _passes(state, case))
+    return more, tuple(case.name for case in made if case not in more)
 
 
 def _mutation(state: State, most: int) -> Mutation:

@@ -266,6 +266,9 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
             dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in iteration.skipped_checks)
         ),
     )
+    if left_out := iteration.mutation.left_out:
+        names = one_line("; ".join(left_out), 300)
+        comment += "\n" + say("build_left_out", language, count=len(left_out), names=names)
     if iteration.lacks_packages:
         missing = ", ".join(iteration.missing)
         comment += "\n" + say("packages_missing", language, packages=missing, why=one_line(iteration.missing_why, 300))

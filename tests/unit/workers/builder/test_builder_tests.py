@@ -121,6 +121,23 @@ def test_tests_in_words_become_cases_that_have_to_find_broken_programs(tmp_path:
     assert iteration.mutation.tried == iteration.mutation.found > 2
 
 
+def test_a_further_test_that_the_program_fails_is_left_out_and_named(tmp_path: Path) -> None:
+    text = PLAIN.replace("LANG", "python") + JUDGE_OFF + "[tests]\nprose='Two numbers give their sum.'\nmutants=6\n"
+    weak = {"cases": [{"name": "it runs", "arguments": ["1", "2"]}]}
+    sums = [{"name": n, "arguments": [n, "2"], "expect": {"stdout": str(int(n) + 2)}} for n in ("1", "0")]
+    replies = model(
+        [
+            reply("Broken programs that pass", json.dumps({"cases": sums})),
+            reply("# Tests of", json.dumps(weak)),
+            reply("# Component `p`", code("p.py", "import sys\n\nprint(int(sys.argv[1]) and int(sys.argv[1]) + 2)")),
+        ]
+    )
+    iteration = build(tmp_path, text, replies).iteration
+    assert [one.name for one in iteration.cases] == ["it runs", "1"]
+    assert iteration.mutation.left_out == ("0",)
+    assert "* left out: the test “0”" in (tmp_path / "README.md").read_text()
+
+
 def test_a_whole_program_is_handed_over_without_the_further_tests_that_a_model_owes(tmp_path: Path) -> None:
     text = PLAIN.replace("LANG", "python") + JUDGE_OFF + "[tests]\nprose='It prints x.'\nmutants=1\n"
     weak = {"cases": [{"name": "it runs", "expect": {"exit_code": 0}}]}

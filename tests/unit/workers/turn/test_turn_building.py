@@ -295,6 +295,19 @@ def test_build_posts_one_zip_with_tests_security_and_how_to_run_it(world: World)
     assert set(world.statuses(key)) == {"done"}
 
 
+def test_the_thread_is_told_of_a_further_test_that_the_program_fails(world: World) -> None:
+    toml = "[file]\nname='p'\n[project]\nrequirements='Add 2.'\n[tests]\nprose='It adds 2.'\nmutants=4\n"
+    toml += "[build]\nwithout=['coverage','review','lint','types']\n"
+    weak = {"cases": [{"name": "it runs", "arguments": ["1"]}]}
+    zero = {"cases": [{"name": "nought", "arguments": ["0"], "expect": {"stdout": "2"}}]}
+    program = "```python\nimport sys\n\nprint(int(sys.argv[1]) and int(sys.argv[1]) + 2)\n```"
+    key = asked(world, "build", model=Author(codes=(json.dumps(weak), program, json.dumps(zero))), p_toml=toml.encode())
+    decide(world, key, "keep")
+    said = world.text(key)
+    assert "Tests: 1 of 1 pass" in said
+    assert "Left out: 1 further test by the model that this program fails (nought)" in said
+
+
 def test_a_build_counts_its_calls_and_the_analyst_is_not_asked(world: World) -> None:
     key = asked(world)
     decide(world, key, "keep")
