@@ -87,7 +87,9 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         zone=zone,
         next=moment(following, zone, language),
         data=_data(thread, order, sources, author),
-        telling=" ".join(filter(None, (_telling(thread, words, watched), _on_days_off(thread, words)))),
+        telling=" ".join(
+            filter(None, (_telling(thread, words, watched), _in_february(thread, words), _on_days_off(thread, words)))
+        ),
     )
 
 
@@ -190,6 +192,12 @@ def _telling(thread: CommandThread, words: ScheduleWords, watched: Figure | None
         figure=watched.name,
         written=watched.written,
     )
+
+
+def _in_february(thread: CommandThread, words: ScheduleWords) -> str:
+    """That a February without this day has no run; "" for days that each month has."""
+    day = words.cron.split()[2]
+    return say("schedule_short_months", thread.language, day=day) if day in ("29", "30") else ""
 
 
 def _on_days_off(thread: CommandThread, words: ScheduleWords) -> str:

@@ -93,6 +93,12 @@ def test_a_schedule_says_when_it_runs_on_what_and_what_it_tells(world: World) ->
     assert found.next_at > datetime.now(UTC)
 
 
+@pytest.mark.parametrize(("day", "is_told"), [("28th", False), ("29th", True), ("30th", True), ("31st", False)])
+def test_a_day_that_february_lacks_is_told(world: World, day: str, is_told: bool) -> None:
+    key = scheduled(world, f"every month on the {day} at 9:00 run this again")
+    assert ("A February without a day" in said(world, key)) == is_told
+
+
 def test_only_the_figures_that_changed_are_posted_and_no_model_is_asked(world: World) -> None:
     key = scheduled(world)
     give(world, "sales_2026-02.csv", FEB)
