@@ -67,7 +67,7 @@ from executor.values import (
     Where,
 )
 from executor.wire import display_from, error_from, figures_from
-from executor.workspace import artifact_of, clean_name
+from executor.workspace import artifacts_of, clean_name
 
 When = Literal["before", "after"]
 FaultKind = Literal["away", "lost", "refused"]
@@ -465,7 +465,7 @@ class FakeSessions(SessionClient):
             status="error" if ended.returncode else "ok",
             stdout=ended.stdout,
             stderr=ended.stderr,
-            artifacts=tuple(artifact_of(file, self._home.path_of(file.sha256), {}) for file in found.taken),
+            artifacts=tuple(artifacts_of(found.taken, self._home.path_of, {})),
             rejected=tuple(found.rejected),
             exit_status=ended.returncode,
         )
@@ -493,7 +493,7 @@ class FakeSessions(SessionClient):
             stderr=err.text,
             result=display,
             error=error,
-            artifacts=tuple(artifact_of(file, self._home.path_of(file.sha256), charts) for file in found.taken),
+            artifacts=tuple(artifacts_of(found.taken, self._home.path_of, charts)),
             rejected=(*found.rejected, *problems_from({"problems": problems})),
             files_read=tuple(sorted(opened & set(session.given))),
             duration_s=time.monotonic() - cell.started,

@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -239,14 +239,23 @@ class Workspace:
 
     def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
         """What was taken, as a cell's result shows it."""
-        return [artifact_of(file, self._home.path_of(file.sha256), figures) for file in found.taken]
+        return artifacts_of(found.taken, self._home.path_of, figures)
 
 
-def artifact_of(file: Taken, path: Path, figures: Mapping[str, tuple[Chart, ...]]) -> Artifact:
-    """A file that was taken, whose content is at `path`, as a result shows it.
+def artifacts_of(
+    taken: Iterable[Taken], path_of: Callable[[str], Path], figures: Mapping[str, tuple[Chart, ...]]
+) -> list[Artifact]:
+    """The files that were taken, as a result shows them: the figures as they were drawn, then the others by name.
 
-    `figures` are those that the cell left open, by name; the subprocess says so, and what is no PNG is no figure.
+    `path_of` says where a content is. `figures` are those that the cell left open, by name; the subprocess says so, and
+    what is no PNG is no figure.
     """
+    places = {name: place for place, name in enumerate(figures)}
+    in_order = sorted(taken, key=lambda file: (places.get(file.name, len(places)), file.name))
+    return [_artifact(file, path_of(file.sha256), figures) for file in in_order]
+
+
+def _artifact(file: Taken, path: Path, figures: Mapping[str, tuple[Chart, ...]]) -> Artifact:
     with path.open("rb") as content:
         mimetype = mimetype_of(file.name, content.read(HEAD_BYTES))
     figure = file.name in figures and mimetype == _FIGURE

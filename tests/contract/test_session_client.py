@@ -218,6 +218,13 @@ def test_an_open_figure_becomes_a_picture_named_by_its_title(thread: Thread) -> 
     assert figure.chart[0].title == "Sales"
 
 
+def test_figures_come_in_the_order_in_which_they_were_drawn(thread: Thread) -> None:
+    titles = list("dbfacegh")
+    drawn = f"for title in {titles}:\n    plt.figure()\n    plt.plot([1, 2])\n    plt.title(title)"
+    made = thread.run(f"import matplotlib.pyplot as plt\nopen('a.csv', 'w').write('x')\n{drawn}").artifacts
+    assert [file.name for file in made] == [*(f"{title}.png" for title in titles), "a.csv"]
+
+
 def test_files_are_described_in_a_cell(thread: Thread, tmp_path: Path) -> None:
     paths = [thread.put(tmp_path, "sales.csv", "region,amount\nNorth,10\n"), thread.put(tmp_path, "x.csv", "")]
     (abstract,), (problem,) = read_abstracts(thread.run(describe_code(paths)), "en", paths)
