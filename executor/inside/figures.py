@@ -96,6 +96,7 @@ def prepare_matplotlib(fonts: list[str]) -> None:
             warnings.warn(message, UserWarning, stacklevel=2)
         if isinstance(fname, (str, os.PathLike)):
             _saved[self] = os.fspath(fname)
+            self.stale = False  # a tight frame moves the axes and back; what the cell changes from now on sets it again
         return done
 
     savefig.__doc__ = plain_savefig.__doc__

@@ -504,6 +504,18 @@ def test_a_figure_that_the_cell_saved_itself_comes_once(run) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("after", "figures"), [("", ["mine.png"]), ("axes.set_title('Later')", ["later.png"])], ids=["as saved", "changed"]
+)
+def test_a_figure_saved_by_its_own_method_comes_once_unless_it_was_changed_since(
+    run, after: str, figures: list[str]
+) -> None:
+    drawn = "import matplotlib.pyplot as plt\nfig, axes = plt.subplots()\naxes.plot([1, 2])\nfig.savefig('mine.png')\n"
+    result = run(drawn + after)
+    assert [file.name for file in result.artifacts if file.kind == "figure"] == figures
+    assert len(result.artifacts) == len({"mine.png", *figures})
+
+
 def test_chinese_japanese_and_korean_text_has_its_glyphs(run) -> None:
     result = run(
         "import matplotlib.pyplot as plt\nplt.plot([-1, 1])\nplt.title('销售额 売上高 매출')\nplt.xlabel('月份')"
