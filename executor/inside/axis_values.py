@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from datetime import datetime, time
 from math import isfinite
 from numbers import Real
 from typing import Any
+
+_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def stood_for(axis: Any, values: Sequence[Any]) -> list[Any]:
@@ -25,8 +28,25 @@ def stood_for(axis: Any, values: Sequence[Any]) -> list[Any]:
 
 
 def is_renamed(axis: Any, values: Sequence[Any]) -> bool:
-    """Whether some of the values have a name on the axis, and others a number that nobody sees there."""
-    return _are_numbers(values) and bool(_names(axis)) and _are_numbers(stood_for(axis, values))
+    """Whether the axis shows names or other numbers for its values, and some of them stay numbers here."""
+    if not _are_numbers(values) or not _are_numbers(stood_for(axis, values)):
+        return False
+    return bool(_names(axis)) or other_numbers(axis) is not None
+
+
+def other_numbers(axis: Any) -> tuple[str, float] | None:
+    """A mark of the axis that says something else than the number at its place, with that number: ("5.0", 5000000).
+
+    Its code divides by a million, perhaps, or makes shares percents. None where the marks are the numbers themselves,
+    with a unit at most that the axis is named after.
+    """
+    is_plain = type(axis.get_major_formatter()).__name__ == "ScalarFormatter" or axis.get_scale() != "linear"
+    if is_plain or counts_days(axis) or _is_of_pandas(axis):
+        return None
+    places = [float(at) for at in axis.get_majorticklocs()]
+    texts = axis.get_major_formatter().format_ticks(places)
+    others = [(text, at) for text, at in zip(texts, places, strict=False) if text and not _is_number(text, at, axis)]
+    return others[-1] if others else None
 
 
 def counts_days(axis: Any) -> bool:
@@ -65,9 +85,22 @@ def _names(axis: Any) -> dict[float, str]:
 def _says(text: str, at: float) -> bool:
     """Whether a mark is the number of its place, however it is written."""
     try:
-        return float(text.replace("\N{MINUS SIGN}", "-").replace(",", "")) == at
+        return float(_plain(text)) == at
     except ValueError:
         return False
+
+
+def _is_number(text: str, at: float, axis: Any) -> bool:
+    """Whether a mark is the number of its place, rounded perhaps, and a unit from the name of the axis."""
+    digits = _DIGITS.findall(_plain(text))
+    if len(digits) != 1 or _DIGITS.sub("", _plain(text)).strip() not in axis.get_label_text():
+        return False
+    step = 10.0 ** -len(digits[0].partition(".")[2])
+    return abs(float(digits[0]) - at) <= step / 2 + 1e-9 * abs(at)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\N{MINUS SIGN}", "-").replace(",", "")
 
 
 def _place(at: Any) -> float:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from executor.inside.axis_values import counts_days, days, is_renamed, stood_for
+from executor.inside.axis_values import counts_days, days, is_renamed, other_numbers, stood_for
 
 _AXES, _SERIES, _POINTS, _TEXT = 4, 10, 200, 200
 
@@ -21,8 +21,10 @@ def describe_chart(figure: Any) -> list[dict[str, Any]]:
         series = [*_lines(axes), *_bars(axes), *_scatters(axes), *_slices(axes)][:_SERIES]
         if series:
             names = [_text(axes.get_xlabel()), _text(axes.get_ylabel())]
-            if any(getattr(container, "orientation", "vertical") == "horizontal" for container in axes.containers):
+            if _lies(axes):
                 names.reverse()  # what the bars are of stands beside them, and their length below
+            if other := other_numbers(_amounts(axes)):
+                names[1] = f"{names[1]} [{_text(other[0])} = {other[1]:.15g}]".strip()
             found.append(
                 {
                     "title": _text(axes.get_title() or axes.get_title(loc="left")),
@@ -33,6 +35,15 @@ def describe_chart(figure: Any) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+def _lies(axes: Any) -> bool:
+    return any(getattr(container, "orientation", "vertical") == "horizontal" for container in axes.containers)
+
+
+def _amounts(axes: Any) -> Any:
+    """The axis along which the amounts stand."""
+    return axes.xaxis if _lies(axes) else axes.yaxis
 
 
 def _series(kind: str, name: object, xs: Iterable[Any], ys: Iterable[Any]) -> dict[str, Any]:
@@ -107,13 +118,20 @@ def _shows_more(axes: Any) -> bool:
     """Whether the axes show what the series do not say, so that nobody draws the same chart from these alone.
 
     That is: bars on top of others, error bars, areas, pictures, lines and spans across the axes, a scale that is not
-    even, and names of some of the points along a line. Words beside the points are not looked at.
+    even or runs backwards, marks that say other numbers than the points, and names of some of the points along a line.
+    Words beside the points are not looked at.
     """
     if axes.get_xscale() != "linear" or axes.get_yscale() != "linear" or axes.images:
         return True
-    if any(is_renamed(axes.xaxis, list(line.get_xdata(orig=True))[:10_000]) for line in axes.lines[:_SERIES]):
+    if axes.xaxis_inverted() or (axes.yaxis_inverted() and not _lies(axes)):
+        return True
+    if other_numbers(_amounts(axes)):
         return True
     if any(type(each).__name__ != "PathCollection" for each in axes.collections):
+        return True
+    along = [line.get_xdata(orig=True) for line in axes.lines[:_SERIES]]
+    along += [points.get_offsets()[:, 0] for points in axes.collections[:_SERIES]]
+    if any(is_renamed(axes.xaxis, list(each)[:10_000]) for each in along):
         return True
     if any(line.get_transform() != axes.transData for line in axes.lines):  # axhline and its like
         return True

@@ -482,7 +482,19 @@ def test_bars_that_lie_name_what_they_are_of_first_and_are_read_from_the_top(run
 
 def test_a_figure_says_whether_its_data_is_all_that_it_shows(run) -> None:
     """A chart that is drawn again from its data must show no less, and nothing else."""
-    plain = ("left.bar(['a', 'b'], [1, 2])", "left.barh(['a'], [1])", "left.plot([1, 2])", "left.scatter([1], [2])")
+    plain = (
+        "left.bar(['a', 'b'], [1, 2])",
+        "left.barh(['a'], [1])",
+        "left.plot([1, 2])",
+        "left.scatter([1], [2])",
+        "left.barh(['a', 'b'], [1, 2]); left.invert_yaxis()",
+        "left.bar(['a'], [1.2e6]); left.yaxis.set_major_formatter('{x:,.0f} EUR'); left.set_ylabel('in EUR')",
+        "left.plot([0.1, 0.3]); left.yaxis.set_major_formatter('{x:.2f}')",
+        "left.plot([12, 40]); left.yaxis.set_major_formatter('{x:.0f} %'); left.set_ylabel('%')",
+        "left.plot(numpy.array(['2024-01-01', '2024-03-01'], 'M8[D]'), [1, 2])",
+        "left.plot([1e9, 3e10])",
+        "left.pie([1, 2], labels=['a', 'b'])",
+    )
     fuller = (
         "left.bar(['a'], [1]); left.bar(['a'], [2], bottom=[1])",
         "left.barh(['a'], [1]); left.barh(['a'], [2], left=[1])",
@@ -491,11 +503,18 @@ def test_a_figure_says_whether_its_data_is_all_that_it_shows(run) -> None:
         "left.plot([1, 2]); left.axhline(1.5)",
         "left.plot([1, 2]); left.axvspan(0, 1)",
         "left.bar(['a'], [1], yerr=[0.5])",
+        "left.plot([5e6, 6e6]); left.yaxis.set_major_formatter(lambda value, _: f'{value / 1e6:.1f}')",
+        "left.bar(['a'], [0.12]); left.yaxis.set_major_formatter('{x:.0%}')",
+        "left.barh(['a'], [5e6]); left.xaxis.set_major_formatter(lambda value, _: f'{value / 1e6:g} M')",
+        "left.scatter([1e6, 2e6], [1, 2]); left.xaxis.set_major_formatter(lambda value, _: f'{value / 1e6:g}')",
+        "left.plot([1, 2]); left.yaxis.set_major_formatter('{x:.0f} M')",
+        "left.plot([1, 2]); left.set_yticks([1, 2], ['low', 'high'])",
+        "left.plot([3, 1]); left.invert_yaxis()",
+        "left.plot([3, 1]); left.invert_xaxis()",
     )
-    for expected, drawings in ((False, plain), (True, fuller)):
-        drawn = "".join(f"fig, left = plt.subplots()\n{each}\n" for each in drawings)
-        result = run("import matplotlib.pyplot as plt\n" + drawn)
-        assert [made.chart[0].more for made in result.artifacts] == [expected] * len(drawings)
+    for drawing in (*plain, *fuller):
+        (made,) = run(f"import numpy\nimport matplotlib.pyplot as plt\nfig, left = plt.subplots()\n{drawing}").artifacts
+        assert (drawing, made.chart[0].more) == (drawing, drawing in fuller)
 
 
 def test_a_figure_that_the_cell_saved_itself_comes_once(run) -> None:

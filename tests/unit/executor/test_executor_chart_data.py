@@ -114,3 +114,11 @@ def test_years_below_a_line_stay_numbers(axes: Any) -> None:
     axes.set_xticks([2015, 2017])
     assert labels(axes) == [2015, 2016, 2017]
     assert not describe_chart(axes.figure)[0]["more"]
+
+
+def test_an_axis_whose_marks_say_other_numbers_says_so(axes: Any) -> None:
+    axes.plot([4e6, 6e6])
+    axes.set_ylabel("Revenue (M EUR)")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:.1f}")
+    axes.set_yticks([4e6, 5e6])
+    assert describe_chart(axes.figure)[0]["y"] == "Revenue (M EUR) [5.0 = 5000000]"
