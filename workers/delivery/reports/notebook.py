@@ -53,6 +53,7 @@ def _save_charts(step, *names):
 '''
 _SOURCES = '''# The data sources of the thread. Each is asked at the SQLAlchemy URL in an environment variable:
 # {variables}
+import datetime
 import os
 import re
 
@@ -69,11 +70,25 @@ def _engine(source):
 
 def query(sql, source="", params=None):
     """Run a statement; `:name` stands for a value of `params`, and `IN (:name)` for a list."""
-    many = [name for name, value in (params or {{}}).items() if isinstance(value, (list, tuple, set))]
+    params = params or {{}}
+    many = [name for name, value in params.items() if isinstance(value, (list, tuple, set))]
     for name in many:
         sql = re.sub(rf"\\(\\s*:{{name}}\\s*\\)", f":{{name}}", sql)
+    named = "|".join(map(re.escape, params)) or "(?!)"
+    sql = re.sub(rf":(?!(?:{{named}})\\b)", r"\\:", sql)  # any other colon stands for itself
     expanding = [sqlalchemy.bindparam(name, expanding=True) for name in many]
-    return pd.read_sql(sqlalchemy.text(sql).bindparams(*expanding), _engine(source), params=params)
+    with _engine(source).connect() as connection:
+        found = connection.execute(sqlalchemy.text(sql).bindparams(*expanding), params)
+        names, rows = list(found.keys()), [tuple(row) for row in found]
+    frame = pd.DataFrame.from_records(rows, columns=names, coerce_float=True)
+    for at, values in enumerate(zip(*rows)):
+        kinds = {{type(value) for value in values if value is not None}}
+        if kinds == {{int}} and None in values and max(abs(value or 0) for value in values) < 2**63:
+            frame.isetitem(at, pd.array(values, dtype="Int64"))  # as floats large numbers would be wrong
+        elif kinds and all(issubclass(kind, datetime.date) for kind in kinds):
+            zoned = any(getattr(value, "tzinfo", None) for value in values)
+            frame.isetitem(at, pd.to_datetime(pd.Series(values), utc=zoned))
+    return frame
 
 
 def tables(source=""):

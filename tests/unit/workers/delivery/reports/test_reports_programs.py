@@ -71,6 +71,30 @@ def test_a_program_that_asked_a_data_source_asks_it_at_the_url_of_whoever_runs_i
     assert (done.returncode, done.stdout) == (0, "6.5 ['orders'] 1\n"), done.stderr
 
 
+def test_a_program_gets_the_rows_of_a_data_source_as_the_thread_got_them(beside: Path) -> None:
+    with closing(sqlite3.connect(beside / "shop.db")) as file:
+        file.execute("CREATE TABLE orders (id INTEGER, parent INTEGER, day DATE, name TEXT)")
+        rows = [
+            (1, None, "2024-01-31", "a"),
+            (2, 9007199254740993, None, "b"),
+            (3, 9007199254740995, "2024-03-01", "c"),
+        ]
+        file.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
+        file.commit()
+    code = (
+        "orders = query('SELECT * FROM orders ORDER BY id')\n"
+        "print(orders.parent.sum(), orders.parent.isna().sum(), orders.day.dt.month.sum(), orders.name.tolist())\n"
+        "print(query('SELECT * FROM orders WHERE id < 0').columns.tolist())\n"
+        "print(query('SELECT :x AS x, \\' :y\\' AS y, \\'{\"a\":1}\\' AS z', params={'x': 5}).values.tolist())"
+    )
+    ran = StatementRan(source="shop", sql="SELECT 1", rows=1, seconds=0.25)
+    written(beside, cells=(cell(code, statements=(ran,)),))
+    done = run_script(beside, SHOP_DATABASE_URL=f"sqlite:///{beside}/shop.db?detect_types=1")
+    whole = f"{9007199254740993 + 9007199254740995} 1 4.0 ['a', 'b', 'c']\n['id', 'parent', 'day', 'name']\n"
+    whole += "[[5, ' :y', '{\"a\":1}']]\n"
+    assert (done.returncode, done.stdout) == (0, whole), done.stderr
+
+
 def run_script(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "MPLCONFIGDIR": str(folder), "PYTHONUTF8": "1"}
     environment |= more
