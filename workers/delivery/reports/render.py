@@ -109,7 +109,7 @@ class _Thread:
     def __init__(self, given: ReportInput) -> None:
         self.files: list[ReportFile] = []
         self._given = given
-        self._mark = mark_of(given.report, given.language)
+        self._mark = mark_of(given.report, given.language, given.sources)
         self._messages: list[list[Block]] = [[]]
         self._tables = 0
         self._heading = ""

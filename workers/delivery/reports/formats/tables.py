@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
 from core.phrases import number, say
-from core.steps import CellRan, ChartData, Scalar, TableData
+from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.values import Language
 from workers.agent.sourcing import SIGN
 from workers.delivery.reports.formats.prose import Grid, parts_of
@@ -106,7 +106,7 @@ def with_numbers(rows: Sequence[Sequence[str]], mark: Mark) -> list[list[str | t
 
 
 def _written(given: ReportInput) -> Iterator[DataTable]:
-    mark = mark_of(given.report, given.language)
+    mark = mark_of(given.report, given.language, given.sources)
     for part in parts_of(given.safe_report):
         for item in part.items:
             if isinstance(item, Grid):
@@ -274,14 +274,27 @@ _COMMAS: Final = {"k": ",", "K": ",", "M": ",,", "B": ",,,"}
 _OF_BYTES = re.compile(r"byte|octet|oktett|size|größe|taille|tamaño|memory|storage|大小|字节|サイズ|バイト", re.I)
 
 
-def mark_of(report: str, language: Language) -> Mark:
+def mark_of(report: str, language: Language, sources: Iterable[FigureSource] = ()) -> Mark:
     """What stands before the decimals of a report: what its language sets, unless its numbers say otherwise.
 
-    People are answered in more languages than ours, and in some countries of a language it is the other one.
+    People are answered in more languages than ours, and in some countries of a language it is the other one. A figure
+    such as 1.234 says it by the number that an output shows for it.
     """
     usual: Mark = "comma" if language in _COMMA_LANGUAGES else "point"
     other: Mark = "point" if usual == "comma" else "comma"
-    return other if len(_SURELY[other].findall(report)) > len(_SURELY[usual].findall(report)) else usual
+    shown = [mark for one in sources if one.state == "sourced" for mark in _marks_shown(one)]
+    counts = {mark: len(_SURELY[mark].findall(report)) + shown.count(mark) for mark in (usual, other)}
+    return other if counts[other] > counts[usual] else usual
+
+
+def _marks_shown(one: FigureSource) -> Iterator[Mark]:
+    """The mark by which a figure that can be read in two ways is the number of its source."""
+    text = _MARK.sub("", one.figure).strip()
+    said: dict[Mark, _Said | None] = {"point": _number(text, "point"), "comma": _number(text, "comma")}
+    values = {mark: float(each.value) for mark, each in said.items() if each is not None}
+    for mark, value in values.items():
+        if len(set(values.values())) == 2 and any(place.number == value for place in one.places):
+            yield mark
 
 
 def _said(name: str, texts: Sequence[str], mark: Mark) -> Column:

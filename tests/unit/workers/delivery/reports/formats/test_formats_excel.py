@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from report_cases import case
 
-from core.steps import TableData
+from core.steps import FigureSource, SourcePlace, TableData
 from core.values import Language
 from workers.delivery.reports.formats.excel import _sheet_name
 from workers.delivery.reports.formats.prose import Grid
@@ -159,6 +159,21 @@ def test_a_column_is_numbers_only_if_each_text_says_one(
 ) -> None:
     grid = Grid((("n",), *((text,) for text in texts)))
     assert typed_grid("t", grid, mark_of("", language)).columns[0].values == values
+
+
+@pytest.mark.parametrize(
+    ("number", "values"), [(1234.0, (1234, 2500)), (1.234, (1.234, 2.5))], ids=["of thousands", "with decimals"]
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_point_in_a_language_of_nobody_is_read_by_what_the_output_shows(
+    language: Language, number: float, values: tuple[float, ...]
+) -> None:
+    """Portuguese and Italian threads are kept in English: 1.234 EUR must not become 1 EUR and some cents."""
+    place = SourcePlace(what="table", cell_id="c3", line=1, number=number)
+    source = FigureSource(figure="1.234 EUR", state="sourced", places=(place,))
+    report = "A receita.\n\n| Região | Receita |\n|---|---:|\n| Norte | 1.234 |\n| Sul | 2.500 |"
+    table, *_ = tables_of(case(report, language=language, sources=(source,)))
+    assert table.columns[1].values == values
 
 
 @pytest.mark.parametrize(
