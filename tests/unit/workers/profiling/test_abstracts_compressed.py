@@ -77,6 +77,7 @@ def test_other_kinds_are_compressed_too(describe: Describe, folder: Path) -> Non
         ("a.csv.gz", gzip.compress(b""), "empty"),
         ("a.csv.gz", gzip.compress(b"0" * 3_000_000), "more memory"),
     ],
+    ids=["cut", "not packed", "a zip", "packed twice", "empty", "too large"],
 )
 def test_what_cannot_be_unpacked_is_refused_with_the_reason(
     describe: Describe, folder: Path, name: str, content: bytes, why: str
