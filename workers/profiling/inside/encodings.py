@@ -6,7 +6,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -89,26 +89,25 @@ def detect(samples: Sequence[bytes], whole: bool) -> Encoding:
     telling = _telling_lines(samples)
     scores = {name: _score(telling, name, whole=whole) for name in _ASIAN}
     best = max(_ASIAN, key=lambda name: scores[name])
-    if scores[best] < _LIKE_ASIAN:
-        return _one_byte(telling)
-    return Encoding(best, broken=any(_decoded(sample, best, whole=whole) is None for sample in samples))
+    found = Encoding(best) if scores[best] >= _LIKE_ASIAN else Encoding(_one_byte(telling), guessed=True)
+    return replace(found, broken=any(_decoded(sample, found.name, whole=whole) is None for sample in samples))
 
 
-def _one_byte(telling: bytes) -> Encoding:
+def _one_byte(telling: bytes) -> str:
     """The encoding with one byte for each letter that suits these lines best: any bytes are valid in most of them."""
     western = telling.decode("cp1252", errors="replace")
     has_odd_words = _signs_in_words(western) > _MANY_SIGNS_IN_WORDS
     if not has_odd_words and not any(letter.isalpha() for letter in western if letter > "\x7f"):
-        return Encoding("cp1252", guessed=True)  # only signs, such as € and °
+        return "cp1252"  # only signs, such as € and °
     candidates = (*_ONE_BYTE, *_BEFORE_WINDOWS) if has_odd_words else _ONE_BYTE
     likely = _likelihoods(telling, candidates)
     if not likely:
-        return Encoding("latin-1", guessed=True)
+        return "latin-1"
     best = max(likely, key=lambda name: likely[name])
     is_close = not has_odd_words and likely.get("cp1252", 0) * _LIKELIER >= likely[best]
     if is_close or telling.decode(best, errors="replace") == western:
         best = "cp1252"
-    return Encoding(best, guessed=True)
+    return best
 
 
 def _likelihoods(data: bytes, candidates: Sequence[str]) -> dict[str, float]:

@@ -436,6 +436,16 @@ def test_an_encoding_that_only_letters_speak_for_is_called_a_guess(
         assert not any("\u0400" <= letter <= "\u04ff" for letter in abstract.tables[0].head)
 
 
+@pytest.mark.parametrize("rows", [b"5 \x80,1\n6 \x9d,2\n", b"M\xfcnchen,1\n" * 4_000 + b"Caf\x9d,1\n"])
+def test_bytes_that_the_encoding_does_not_have_keep_no_file_from_loading(
+    describe: Describe, folder: Path, rows: bytes
+) -> None:
+    (folder / "a.csv").write_bytes(b"name,n\n" + rows)
+    (abstract,), problems = describe("a.csv")
+    assert not problems
+    assert len(loaded(abstract)) == rows.count(b"\n")
+
+
 def test_samples_show_the_different_ways_in_which_values_are_written(describe: Describe, folder: Path) -> None:
     amounts = [f"{n}.00" for n in range(400)]
     amounts[300], amounts[350] = "$79.80", '"1,234.50"'
