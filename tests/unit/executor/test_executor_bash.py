@@ -115,8 +115,8 @@ def test_the_workspace_is_that_of_python(shells: SessionClient, bash: Bash, thre
     shells.run(thread, "p1", "open('from_python.txt', 'w').write('1')")
     result = bash("cat from_python.txt; echo 2 > from_bash.txt; mkdir d; echo 3 > d/e.txt")
     assert result.stdout == "1"
-    assert [file.name for file in result.artifacts] == ["from_bash.txt", "d/e.txt"]
-    assert Path(result.artifacts[0].path).read_text() == "2\n"
+    assert [file.name for file in result.artifacts] == ["d/e.txt", "from_bash.txt"]
+    assert [Path(file.path).read_text() for file in result.artifacts] == ["3\n", "2\n"]
     read = shells.run(thread, "p2", "print(open('from_bash.txt').read(), open('d/e.txt').read())")
     assert (read.stdout, read.artifacts) == ("2\n 3\n\n", ())
     assert bash("rm -r from_bash.txt d").status == "ok"
