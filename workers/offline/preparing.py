@@ -46,8 +46,8 @@ def _categories(columns: Sequence[Column]) -> list[str]:
 
 
 _MODULES = (
-    *("bz2", "duckdb", "gzip", "lzma", "pdfplumber", "pyarrow.parquet", "pyreadstat", "sqlite3", "tempfile", "zipfile"),
-)
+    "bz2", "duckdb", "gzip", "lzma", "pdfplumber", "pyarrow.parquet", "pyreadstat", "sqlite3", "tempfile", "zipfile",
+)  # fmt: skip
 """What lines that load a table may need beside pandas."""
 
 

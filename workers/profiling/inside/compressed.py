@@ -12,11 +12,10 @@ from typing import Any
 
 from .bounds import Bounds
 from .kinds import Unusable
-from .packed import BY_NAME, placed, unpack
+from .packed import ARCHIVES, BY_NAME, placed, unpack
 
-_OPENS: dict[str, Callable[[str], Any]] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
-_MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
-_PACKED = frozenset({*_OPENS, "zip", "tar", "7z", "rar", "zst"})
+_MODULES: dict[str, Any] = {"gz": gzip, "bz2": bz2, "xz": lzma}
+"""The module of Python that opens a file with this ending."""
 _BY_PANDAS = ("pd.read_csv(", "pd.read_json(")
 """Functions that unpack by themselves a file whose name ends so."""
 
@@ -25,15 +24,16 @@ def compressed(path: str, bounds: Bounds, describe: Callable[[str, Bounds], dict
     """What `describe` says of the unpacked file. Raises Unusable for an archive in it and for too many bytes."""
     name, _, ending = os.path.basename(path).rpartition(".")
     stem, inner = os.path.splitext(name)
-    if inner.lower().lstrip(".") in _PACKED:
-        raise Unusable("unsupported", extension=f"{inner.lstrip('.')}.{ending}")
+    module, refused = _MODULES[ending.lower()], Unusable("unsupported", extension=f"{inner.lstrip('.')}.{ending}")
+    if inner.lower().lstrip(".") in ARCHIVES:
+        raise refused
     with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
         copy = os.path.join(folder, f"{stem[:100]}{inner}")
-        unpack(lambda: _OPENS[ending.lower()](path), copy, bounds.packed)
+        unpack(lambda: module.open(path), copy, bounds.packed)
         described = describe(copy, bounds)
     if described["format"] in BY_NAME:
-        raise Unusable("unsupported", extension=f"{inner.lstrip('.')}.{ending}")
-    place = f"{_MODULES[ending.lower()]}.open({path!r})"
+        raise refused
+    place = f"{module.__name__}.open({path!r})"
     for told, key in ((described, "read_hint"), *((table, "read") for table in described.get("tables", ()))):
         line = str(told.get(key, ""))
         told[key] = placed(line, copy, repr(path) if line.startswith(_BY_PANDAS) and ending.islower() else place)

@@ -35,8 +35,8 @@ _MARKS = (
 _ASIAN = ("gb18030", "cp950", "cp932", "euc_jp", "cp949")
 """Of a standard and what Windows made of it, the latter: ① and ㈱ are in no other."""
 _LIKE_ASIAN = 0.6
-"""The score from which letters are a language of Asia. The few words of the tests and the names of a hundred places and
-holidays in 40 encodings: those of Asia have more, all others less."""
+"""The score from which letters are Chinese, Japanese or Korean. Of 854 small tables of other languages, made of names
+of places and holidays, one has more; all 35 Chinese ones do, and all words of the tests in these encodings."""
 _ONE_BYTE = (
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
     *("cp866", "koi8-u", "iso8859-2", "iso8859-7"),

@@ -41,7 +41,7 @@ def zipped(
             read = _read(archive, wanted[: bounds.members], bounds, describe)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, ValueError) as error:
         raise Unusable("corrupt", detail=exact(error, 160)) from None
-    nested = [member.filename for member in members if _extension(member) in _ARCHIVES]
+    nested = [member.filename for member in members if _extension(member) in ARCHIVES]
     notes = [
         ("more_tables", len(read.tables) - bounds.sheets, ()),
         ("tables", int(len(read.tables) > 1), ()),
@@ -161,7 +161,8 @@ def _merged(said: Sequence[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     return [one | {"members": exact(", ".join(names[key]), 200)} for key, one in notes.items()]
 
 
-_ARCHIVES = frozenset({"zip", "gz", "bz2", "xz", "7z", "rar", "tar", "tgz"})
+ARCHIVES = frozenset({"zip", "gz", "bz2", "xz", "7z", "rar", "tar", "tgz", "zst"})
+"""Endings of files that stay closed where they lie in another packed file."""
 
 
 def _counts(member: zipfile.ZipInfo) -> bool:
