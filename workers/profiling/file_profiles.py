@@ -32,7 +32,8 @@ from executor.values import CellResult
 
 _MODULES = (
     "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "book_notes",
-    "databases", "statistics_files", "documents", "columnar", "packed", "compressed", "formats", "apart", "cell",
+    "databases", "statistics_files", "documents", "columnar", "packed", "pages", "compressed", "formats",
+    "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 

@@ -65,7 +65,9 @@ def number_style(columns: Sequence[Column], separator: str) -> tuple[str, str | 
                 thousands = "."
         elif all(_COMMA_THOUSANDS.fullmatch(cell) or re.fullmatch(r"[-+]?\d+(\.\d+)?", cell) for cell in cells):
             thousands = thousands or ","
-    return decimal, "." if decimal == "," and thousands == "." else thousands if decimal == "." else None
+    if decimal == ",":  # beside commas before decimals, points stand between thousands
+        return decimal, "." if thousands == "." or any(_has_dotted(column.cells) for column in columns) else None
+    return decimal, thousands
 
 
 def _has_points_for_thousands(columns: Sequence[Column]) -> bool:
@@ -76,11 +78,16 @@ def _has_points_for_thousands(columns: Sequence[Column]) -> bool:
 
 
 def _is_dotted(cells: Sequence[str]) -> bool:
-    """Whether the points of a column can stand between thousands, and some are there."""
+    """Whether the points of a column can stand between thousands, and several are there."""
+    return _has_dotted(cells) and sum("." in cell for cell in cells) > 1
+
+
+def _has_dotted(cells: Sequence[str]) -> bool:
+    """The same for one or more."""
     dotted = [cell for cell in cells if "." in cell]
     plain = (cell for cell in cells if "." not in cell)
     return (
-        len(dotted) > 1
+        bool(dotted)
         and all(map(_DOTTED_THOUSANDS.fullmatch, dotted))
         and all(_UP_TO_999.fullmatch(cell) for cell in plain)
     )

@@ -8,14 +8,12 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import columnar, compressed, databases, documents, kinds, packed, spreadsheets, statistics_files
+from . import columnar, compressed, databases, documents, kinds, packed, pages, spreadsheets, statistics_files
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
-from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .encodings import Encoding, detect
 from .frames import LARGEST, cut, describe_frame, exact
 from .kinds import Unusable
@@ -291,104 +289,18 @@ def _markdown(path: str, size: int, bounds: Bounds) -> Described:
 
 
 def _html(path: str, size: int, bounds: Bounds) -> Described:
-    import pandas as pd  # noqa: PLC0415 - as above
-    from lxml import html  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+    from lxml import etree  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
     text = _Text(path, size, bounds)
     described = _document(text, "html")
+    named = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
     try:
-        root = html.document_fromstring(text.head)
-        for element in root.xpath("//script|//style|//comment()"):
-            element.drop_tree()
-        described["text"] = "\n".join(line for raw in root.text_content().splitlines() if (line := raw.strip()))
-        has_tables = bool(root.xpath("//table//td"))
-        styles = _html_styles(text, bounds) if has_tables else []
-        # a page is parsed once for each way in which its numbers are written, not for each of its tables
-        read = {
-            style: pd.read_html(io.StringIO(text.head), flavor="lxml", **style.arguments()) for style in set(styles)
-        }
-        frames = [read[style][place] for place, style in enumerate(styles)]
-    except (ValueError, html.etree.LxmlError):
-        frames = []
+        described["text"] = pages.words_of(text.head)
+        described |= pages.tables_of(text.head, bounds, lambda more: _call("pd.read_html", path, named | more))
+    except (ValueError, etree.LxmlError):
+        pass
     described["text"] = described["text"][: bounds.text]
-    if frames:
-        arguments = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
-        lines = [
-            _call("pd.read_html", path, arguments | style.arguments()) + f"[{number}]"
-            for number, style in enumerate(styles)
-        ]
-        described["read_hint"] = lines[0]
-        described["tables"] = [describe_frame(frame, str(number), bounds) for number, frame in enumerate(frames)]
-        for number, table in enumerate(described["tables"]):
-            if styles[number] != styles[0]:
-                table["read"] = lines[number]
-        doubtful = [name for style in styles for name in style.maybe_thousands]
-        words = [name for style in styles for name in style.maybe_words]
-        described["notes"] = [
-            _note(code, names=cut(", ".join(names), 200))
-            for code, names in (("maybe_thousands", doubtful), ("maybe_words", words))
-            if names
-        ]
     return described
-
-
-@dataclass(frozen=True)
-class _HtmlStyle:
-    """How the numbers of a table in a page are written."""
-
-    decimal: str
-    thousands: str | None
-    text_columns: tuple[str | int, ...]
-    maybe_thousands: tuple[str, ...]
-    maybe_words: tuple[str, ...]
-
-    def arguments(self) -> dict[str, Any]:
-        """What differs from the defaults of `pandas.read_html`: a comma between thousands, a point before decimals."""
-        found: dict[str, Any] = {}
-        if self.decimal != ".":
-            found["decimal"] = self.decimal
-        if self.thousands != ",":
-            found["thousands"] = self.thousands
-        if self.text_columns:
-            found["converters"] = dict.fromkeys(self.text_columns, str)
-        return found
-
-
-def _html_styles(text: _Text, bounds: Bounds) -> list[_HtmlStyle]:
-    """The style of each table of a page, by its cells as they are written."""
-    import pandas as pd  # noqa: PLC0415 - as above
-
-    frames = pd.read_html(io.StringIO(text.head), flavor="lxml")
-    # pandas gives the same to each table of a page, and fails where a table has no column at a place
-    labels: list[str | int] = [*range(min(frame.shape[1] for frame in frames))]
-    labels += [label for frame in frames for label in frame.columns if isinstance(label, str)]
-    as_written: dict[str, Any] = {
-        "converters": dict.fromkeys(labels, str),
-        "keep_default_na": False,
-        "thousands": None,
-    }
-    written = pd.read_html(io.StringIO(text.head), flavor="lxml", **as_written)[: bounds.sheets]
-    return [_html_style(frame, labels) for frame in written]
-
-
-def _html_style(frame: Any, labels: Sequence[str | int]) -> _HtmlStyle:
-    held = [
-        Column(label, map(str, frame.iloc[:, place]))
-        for place, label in enumerate(frame.columns)
-        if isinstance(label, str | int) and label in labels
-    ]
-    decimal, thousands = number_style(held, ";")
-    if decimal == ".":
-        thousands = ","  # as pandas has it
-    if any(is_spoilt_by(column.cells, (decimal, thousands)) for column in held):
-        thousands = None  # pandas takes the marks away even where a column is text
-    return _HtmlStyle(
-        decimal=decimal,
-        thousands=thousands,
-        text_columns=tuple(column.name for column in held if is_text(column, (decimal, thousands))),
-        maybe_thousands=of_two_meanings(held, ";", (".", None)),
-        maybe_words=with_lost_words(held),
-    )
 
 
 # --- JSON

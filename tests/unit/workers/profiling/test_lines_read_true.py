@@ -299,9 +299,25 @@ def test_points_before_three_digits_in_a_page_are_said(describe: Describe, folde
 def test_tables_of_a_page_may_differ_in_width(describe: Describe, folder: Path) -> None:
     wide = [["zip", "x", "y"], ["01067", "1", "2"], ["80331", "2", "3"]]
     abstract = described(describe, folder, page([["q"], ["5"], ["6"]], wide, [["001", "002", "003"]]), "a.html")
-    assert [table.rows for table in abstract.tables] == [3, 3, 1]
-    for table in abstract.tables:
-        eval(table.read or abstract.read_hint, {"pd": pd})
+    assert [table.rows for table in abstract.tables] == [3, 2, 1]
+    read = [eval(table.read or abstract.read_hint, {"pd": pd}) for table in abstract.tables]
+    assert read[1].columns.tolist() == ["zip", "x", "y"]
+
+
+def test_names_in_the_first_row_of_a_page_are_names(describe: Describe, folder: Path) -> None:
+    rows = [["zipcode", "x"], ["01067", "5"], ["80331", "6"]]
+    abstract = described(describe, folder, page(rows, [["1", "2"], ["3", "4"]]), "a.html")
+    named, bare = (eval(table.read or abstract.read_hint, {"pd": pd}) for table in abstract.tables)
+    assert named.to_dict("list") == {"zipcode": ["01067", "80331"], "x": [5, 6]}
+    assert bare.values.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.csv"])
+def test_points_beside_decimal_commas_stand_between_thousands(describe: Describe, folder: Path, name: str) -> None:
+    rows = [["zip", "x", "price"], ["1", "1.234", "10,50"], ["2", "980", "9,25"], ["3", "12", "7,00"]]
+    written = page(rows) if name == "a.html" else "\n".join(map(";".join, rows))
+    abstract = described(describe, folder, written, name)
+    assert eval(abstract.read_hint, {"pd": pd})["x"].tolist() == [1234, 980, 12]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "sqlite", "json", "nested.json", "jsonl"])
