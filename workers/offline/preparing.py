@@ -46,7 +46,8 @@ def _categories(columns: Sequence[Column]) -> list[str]:
 
 
 _MODULES = (
-    "bz2", "duckdb", "gzip", "lzma", "pdfplumber", "pyarrow.parquet", "pyreadstat", "sqlite3", "tempfile", "zipfile",
+    "bz2", "duckdb", "gzip", "io", "lzma", "mammoth", "pdfplumber", "pptx", "pyarrow.parquet", "pyreadstat", "sqlite3",
+    "tempfile", "zipfile",
 )  # fmt: skip
 """What lines that load a table may need beside pandas."""
 
@@ -65,7 +66,11 @@ def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
         if table.content
     ]
     before = [
-        *(f"import {module}" for module in _MODULES if any(f"{module}." in line for line in reads)),
+        *(
+            f"import {module}"
+            for module in _MODULES
+            if any(re.search(rf"(?<![\w.]){module}\.", line) for line in reads)
+        ),
         *(["from pathlib import Path", ""] if any("Path(" in line for line in [*writes, *reads]) else []),
         "style()",
         "",

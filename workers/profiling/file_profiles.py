@@ -32,7 +32,7 @@ from executor.values import CellResult
 
 _MODULES = (
     "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "book_notes",
-    "databases", "statistics_files", "documents", "columnar", "packed", "pages", "compressed", "formats",
+    "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed", "compressed", "formats",
     "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
@@ -207,6 +207,8 @@ class _Note(_Said):
         "sheets",
         "short",
         "signs",
+        "slide_tables",
+        "slides",
         "tables",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]
@@ -215,8 +217,8 @@ class _Note(_Said):
 
 class _About(_Said):
     format: Literal[
-        "csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "parquet", "feather", "orc", "txt", "md", "html", "sqlite",
-        "duckdb", "stata", "spss", "sas", "pdf", "png", "jpeg", "gif", "webp", "zip",
+        "csv", "tsv", "xlsx", "xlsb", "xls", "ods", "json", "jsonl", "parquet", "feather", "orc", "txt", "md", "html",
+        "sqlite", "duckdb", "stata", "spss", "sas", "pdf", "docx", "pptx", "png", "jpeg", "gif", "webp", "zip",
         "repository",
     ]  # fmt: skip
     encoding: Short | None = None
@@ -228,8 +230,8 @@ class _About(_Said):
 
 
 Kind = Literal[
-    "text", "xlsx", "ods", "parquet", "arrow", "orc", "pdf", "image", "program", "office", "archive", "document",
-    "database", "duckdb", "stata", "spss", "sas", "xport", "binary",
+    "text", "xlsx", "xlsb", "ods", "docx", "pptx", "document", "parquet", "arrow", "orc", "pdf", "image", "program",
+    "office", "archive", "database", "duckdb", "stata", "spss", "sas", "xport", "binary",
 ]  # fmt: skip
 
 

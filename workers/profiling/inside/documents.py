@@ -34,7 +34,7 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
                 texts.append(page.extract_text() or "")
                 for place, cells in enumerate(page.extract_tables()):
                     taken = f"pdfplumber.open({path!r}).pages[{page.page_number - 1}].extract_tables()[{place}]"
-                    if (table := _table(cells, taken, last, bounds)) and len(tables) >= bounds.sheets:
+                    if (table := table_of_cells(cells, taken, last, bounds)) and len(tables) >= bounds.sheets:
                         more += 1
                     elif table:
                         tables.append(table | {"name": f"page {page.page_number}, table {place + 1}"})
@@ -68,7 +68,7 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
     }
 
 
-def _table(cells: Any, taken: str, last: list[str], bounds: Bounds) -> dict[str, Any] | None:
+def table_of_cells(cells: Any, taken: str, last: list[str], bounds: Bounds) -> dict[str, Any] | None:
     """The note of one table; None when it has no rows below its first.
 
     `taken` is the expression of its cells, `last` are the columns of the table before it. A table that goes on from

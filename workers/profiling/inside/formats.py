@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import columnar, compressed, databases, documents, kinds, packed, pages, spreadsheets, statistics_files
+from . import columnar, compressed, databases, documents, kinds, office, packed, pages, spreadsheets, statistics_files
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
 from .encodings import Encoding, detect
@@ -544,6 +544,7 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "orc": columnar.orc,
     "xls": spreadsheets.xls,
     "ods": spreadsheets.ods,
+    "xlsb": spreadsheets.xlsb,
     "sqlite": databases.sqlite,
     "sqlite3": databases.sqlite,
     "db3": databases.sqlite,
@@ -556,6 +557,10 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "sas7bdat": statistics_files.statistics_file,
     "xpt": statistics_files.statistics_file,
     "pdf": documents.pdf,
+    "docx": office.word,
+    "docm": office.word,
+    "pptx": office.slides,
+    "pptm": office.slides,
     "png": documents.picture,
     "jpg": documents.picture,
     "jpeg": documents.picture,

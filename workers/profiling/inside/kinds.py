@@ -16,7 +16,7 @@ class Unusable(Exception):
         self.values = values
 
 
-_ANY_ZIP = ("archive", "xlsx", "ods", "document")
+_ANY_ZIP = ("archive", "xlsx", "xlsb", "ods", "docx", "pptx", "document")
 BINARY_TABLES: dict[str, tuple[str, ...]] = {
     "xlsx": ("xlsx",),
     "xlsm": ("xlsx",),
@@ -27,6 +27,7 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
     "feather": ("arrow",),
     "arrow": ("arrow",),
     "orc": ("orc",),
+    "xlsb": ("xlsb",),
     "sqlite": ("database",),
     "sqlite3": ("database",),
     "db3": ("database",),
@@ -39,6 +40,10 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
     "sas7bdat": ("sas",),
     "xpt": ("xport",),
     "pdf": ("pdf",),
+    "docx": ("docx",),
+    "docm": ("docx",),
+    "pptx": ("pptx",),
+    "pptm": ("pptx",),
     "png": ("image",),
     "jpg": ("image",),
     "jpeg": ("image",),
@@ -55,7 +60,7 @@ NAMED_XLS = ("text", "xlsx")
 """What many programs give under the name .xls: a page with a table, lines with tabs, a newer workbook."""
 TEXTS = frozenset({"csv", "tsv", "tab", "txt", "log", "json", "jsonl", "ndjson", "md", "markdown", "html", "htm"})
 
-_DOCUMENTS = {"doc", "docx", "odt", "rtf", "ppt", "pptx", "xlsb", "numbers"}
+_DOCUMENTS = {"doc", "odt", "rtf", "ppt", "numbers"}
 _MEDIA = {"bmp", "tif", "tiff", "svg", "heic", "mp3", "mp4", "mov", "wav"}
 TARS = ("tar", "tgz", "tar.gz", "tar.bz2", "tar.xz")
 """Archives that are read when they hold source code."""
@@ -92,15 +97,15 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
 """How a file begins that stands for one in Git LFS (its specification)."""
 _OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
 """The version, byte order and type of a Stata file from before 2013."""
-_ZIPPED = (("xl/", "xlsx"), ("word/", "document"), ("ppt/", "document"))
+_ZIPPED = (("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_DIRECTORY = 64_000_000
 
 
 def kind_of(path: str, head: bytes) -> str:
-    """text, xlsx, ods, parquet, arrow, orc, pdf, image, program, office, archive, document, database, duckdb, stata,
-    spss, sas, xport or binary."""
+    """text, xlsx, xlsb, ods, docx, pptx, document, parquet, arrow, orc, pdf, image, program, office, archive, database,
+    duckdb, stata, spss, sas, xport or binary."""
     if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
         return _kind_of_zip(path)
     for magic, kind in _MAGIC:
@@ -143,6 +148,8 @@ def _kind_of_zip(path: str) -> str:
                 return "document"
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error, EOFError):
         return "archive"
+    if "xl/workbook.bin" in names:
+        return "xlsb"
     return next((kind for folder, kind in _ZIPPED if any(name.startswith(folder) for name in names)), "archive")
 
 

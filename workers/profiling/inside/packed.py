@@ -210,6 +210,7 @@ def placed(line: str, copy: str, place: str) -> str:
     line = re.sub(rf"'file:{re.escape(copy)}\?mode=ro', uri=True", lambda _: place, line)
     text = rf"Path\({re.escape(repr(copy))}\)\.read_text\(encoding='([\w-]+)'\)"
     line = re.sub(text, lambda found: f"{place}.read().decode('{found[1]}')", line)
+    line = line.replace(f"open({copy!r}, 'rb')", place)
     return line.replace(repr(copy), place)
 
 

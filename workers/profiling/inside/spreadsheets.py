@@ -1,4 +1,4 @@
-"""Spreadsheets that are no .xlsx: .ods and the old .xls, read by calamine. What they would unpack to is counted."""
+"""Spreadsheets that are no .xlsx: .ods, .xlsb and the old .xls, read by calamine. How large they are is counted."""
 
 from __future__ import annotations
 
@@ -98,6 +98,13 @@ def xls(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
     """The sheets of an Excel workbook from before 2007."""
     _refuse_sparse(path, bounds)
     return _sheets(path, "xls", bounds)
+
+
+def xlsb(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
+    """The sheets of a binary Excel workbook, which large models are kept in."""
+    refuse_entities(path, bounds)
+    _refuse_far_cells(path, bounds)
+    return _sheets(path, "xlsb", bounds)
 
 
 def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
@@ -374,3 +381,56 @@ def _cells(data: bytes) -> Iterator[tuple[int, int, int]]:
                 column = struct.unpack_from("<H", data, start + 2 + length)[0]
             yield kind, row, column
         start += 4 + length
+
+
+# --- how large an .xlsb really is
+
+_ROW_BEGINS = 0
+_BINARY_CELLS = range(1, 12)
+"""BrtRowHdr, and the records from BrtCellBlank to BrtFmlaError ([MS-XLSB] 2.3.2)."""
+
+
+def _refuse_far_cells(path: str, bounds: Bounds) -> None:
+    """Raise Unusable when the rectangles around the cells of all sheets are more than may be read at once."""
+    total = 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for part in archive.namelist():
+                if re.fullmatch(r"xl/(work|macro|dialog)?sheets/[^/]+\.bin", part):
+                    total += _rectangle(archive.read(part))
+                    if total > bounds.cells:
+                        raise Unusable("too_much", detail=f"{total:,} cells")
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, struct.error, IndexError) as error:
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+
+
+def _rectangle(data: bytes) -> int:
+    """The cells of the rectangle around those of a sheet's part. Raises IndexError and struct.error where it is cut."""
+    place = row = 0
+    rows: list[int] = []
+    columns: list[int] = []
+    while place < len(data):
+        kind, place = _length(data, place, 2)
+        size, place = _length(data, place, 4)
+        if kind == _ROW_BEGINS and size >= 4:
+            (row,) = struct.unpack_from("<I", data, place)
+        elif kind in _BINARY_CELLS and size >= 4:
+            (column,) = struct.unpack_from("<I", data, place)
+            rows, columns = _ends(rows, row), _ends(columns, column)
+        place += size
+    return (rows[1] - rows[0] + 1) * (columns[1] - columns[0] + 1) if rows else 0
+
+
+def _ends(known: list[int], value: int) -> list[int]:
+    return [min(known[0], value), max(known[1], value)] if known else [value, value]
+
+
+def _length(data: bytes, place: int, most: int) -> tuple[int, int]:
+    """A number of up to `most` bytes of seven bits each, and the place behind it."""
+    value = 0
+    for shift in range(most):
+        byte = data[place + shift]
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value, place + shift + 1
+    return value, place + most
