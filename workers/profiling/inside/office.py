@@ -45,6 +45,7 @@ def word(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
     }
     found = tables_of(page.replace("</p>", "</p> "), bounds, lambda more: call_with("pd.read_html", parted, more))
     for number, table in enumerate(found.get("tables", [])):
+        table["name"] = f"table {number + 1}"
         table["read"] = table["read"] or f"{found['read_hint'].removesuffix('[0]')}[{number}]"
     return found | described
 

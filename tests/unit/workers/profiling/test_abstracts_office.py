@@ -61,6 +61,7 @@ def test_a_document_shows_its_words_and_its_tables(describe: Describe, folder: P
     assert abstract.format == "docx"
     assert abstract.text.splitlines()[0] == "Sales grew in the north."
     assert loaded(abstract.read_hint).startswith("Sales grew")
+    assert [table.name for table in abstract.tables] == ["table 1", "table 2"]
     sales, by_zip = frames(abstract)
     assert sales.to_dict("list") == {
         "region": ["North", "South", "West"],
