@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
+import os
 import signal
 import sys
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -34,6 +37,8 @@ Files = Annotated[
 ]
 _COLLECT_AFTER = 50_000
 """New objects before Python looks for cycles. With its own 700, a fifth of the time of a start went into looking."""
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+"""A disk is full or broken, a file may not grow, or nobody reads any more."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
@@ -750,14 +755,35 @@ def main() -> None:
 
     make_private()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that has no letter for “ still gets the rest
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # now: at the very end, Python could only complain of a full disk
     except SettingsError as error:
         print(f"threadbook: an argument or a setting is wrong.\n{error}", file=sys.stderr)
         sys.exit(2)
     except OursToFix as error:
         print(f"threadbook: {str(error).splitlines()[0]}", file=sys.stderr)
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _NOT_WRITTEN:
+            raise
+        if error.errno != errno.EPIPE:  # whoever reads no further knows that
+            place = error.filename or "the output is not whole"
+            print(f"threadbook: {place}: {error.strerror}.", file=sys.stderr)
+        _drop_output()
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let Python end in peace: what it still holds back cannot be written, either."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
