@@ -28,6 +28,7 @@ from tryout.operator import NOTHING_YET, permitted
 from tryout.show import printable
 
 REDIS_TIMEOUT_S = 3.0
+_STORE = "the Store (DATABASE_URL)"
 
 Json = dict[str, Any]
 
@@ -75,7 +76,7 @@ def look(settings: Settings) -> Status:
         closing(History(settings.database_url)) as history,
     ):
         looks: tuple[tuple[str, Callable[[], None]], ...] = (
-            ("the Store (DATABASE_URL)", lambda: _read_store(status, store, history, settings)),
+            (_STORE, lambda: _read_store(status, store, history, settings)),
             ("Redis (REDIS_URL)", lambda: _read_redis(status, redis, store)),
         )
         for part, read in looks:
@@ -155,7 +156,8 @@ def as_tables(status: Status) -> Iterator[RenderableType]:
 
 def _turns(status: Status) -> Iterator[RenderableType]:
     if not status.turns:
-        yield Text("no turn is running")
+        is_known = not any(problem.startswith(_STORE) for problem in status.problems)
+        yield Text("no turn is running" if is_known else "turns: ?")
         return
     table = _table("running turns", "turn", "age", "steps", "last step", "node", "state")
     for turn in status.turns:

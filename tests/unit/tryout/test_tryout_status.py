@@ -114,6 +114,17 @@ def test_a_part_that_is_away_leaves_out_only_its_own_lines_and_shows_no_password
     assert "hunter22" not in written
 
 
+def test_a_store_that_cannot_be_read_is_not_called_idle(
+    settings: Settings, store: Store, redis: fakeredis.FakeRedis, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.db").write_bytes(b"no database " * 1_000)
+    elsewhere = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path / 'other.db'}"})
+    assert status.run(elsewhere) == 1
+    shown = capsys.readouterr().out
+    assert "no turn is running" not in shown
+    assert "turns: ?" in shown
+
+
 def test_a_replay_shows_the_steps_in_their_order(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
