@@ -143,18 +143,19 @@ def redis_server(settings: Settings) -> Finding:
 
 
 def store(settings: Settings) -> Finding:
-    """Whether the Store can be opened and brought to this version."""
+    """Whether the Store can be opened, brought to this version, and written to."""
     opened = None
     try:
         opened = Store(settings.database_url)
         opened.migrate()
+        opened.check_writes()
     except StoreTooNew as error:
         return Finding("Store", "missing", str(error), "install the version that is named")
     except StoreDamaged as error:
         return Finding("Store", "missing", str(error), "restore the last backup, as docs/backup.md says")
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0][:200]
-        return Finding("Store", "missing", reason, "check DATABASE_URL: its user must be able to create tables")
+        return Finding("Store", "missing", reason, "check DATABASE_URL: its user must create tables and write")
     finally:
         if opened is not None:
             opened.close()

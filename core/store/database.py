@@ -12,7 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    ExceptionContext,
+    create_engine,
+    event,
+    false,
+    inspect,
+    make_url,
+    text,
+    update,
+)
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -28,6 +40,7 @@ from core.errors import OursToFix, SettingsError, outline
 from core.private import mend_mode
 from core.store import schema
 from core.store.full_text import FULL_TEXT_TABLES
+from core.store.tables import threads
 
 BUSY_TIMEOUT_MS = 15_000
 RESTED_S = 5.0
@@ -166,6 +179,12 @@ class Database:
         with self.reading() as connection:
             return not inspect(connection).has_table("turns")
 
+    def check_writes(self) -> None:
+        """Check that our schema is there and takes writes; nothing is changed. Raises StoreUnreachable."""
+        nothing = update(threads).where(false()).values(id=threads.c.id)
+        with self.writing(single=True) as connection:
+            connection.execute(nothing)
+
     def migrate(self, migrations: str = schema.MIGRATIONS) -> None:
         """Bring the schema to its newest version. Processes that do it at the same time wait for each other.
 
@@ -206,7 +225,8 @@ def _reachable() -> Iterator[None]:
     except InternalError as error:
         if not isinstance(error.orig, _PASSING):
             raise
-        raise StoreUnreachable(outline(error)) from error
+        said = str(error.orig).partition("\n")[0]  # it names the kind of a statement, and quotes nothing
+        raise StoreUnreachable(f"{outline(error)}: {said}") from error
     except DatabaseError as error:
         code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the other bits say more of the same
         if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

@@ -104,9 +104,10 @@ class History:
         self._database.close()
 
     def ping(self) -> None:
-        """Check that the database and our schema are there. Raises sqlalchemy.exc.SQLAlchemyError."""
-        with self._database.reading() as db:
-            db.execute(select(t.threads.c.id).limit(1)).first()
+        """Check that the database and our schema are there, and that it takes writes. A replica, or a database that was
+        made read-only, takes none. Raises sqlalchemy.exc.SQLAlchemyError.
+        """
+        self._database.check_writes()
 
     def open_turns(self) -> list[OpenTurn]:
         """The turns that run or wait for a person, oldest first."""

@@ -97,6 +97,10 @@ class Store(
             else:
                 return
 
+    def check_writes(self) -> None:
+        """Check that the database takes writes; nothing is changed. Raises StoreUnreachable."""
+        self._database.check_writes()
+
     def is_new(self) -> bool:
         """Whether no bot and no worker has run with this database yet. Raises StoreUnreachable."""
         return self._database.is_new()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -23,7 +24,7 @@ from turn_kit import (
 )
 
 from core.steps import Usage
-from core.store import Store
+from core.store import Store, StoreUnreachable, database
 from core.store.ended import CallTime, CellTime
 from core.store.history import History, Load
 from core.values import Lease
@@ -160,6 +161,29 @@ def test_a_store_without_our_schema_does_not_count_as_one(store_url: str) -> Non
     with pytest.raises(SQLAlchemyError):
         empty.ping()
     empty.close()
+
+
+def test_a_store_that_takes_no_writes_does_not_count_as_one(
+    store: Store, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking = History(store_url)
+    taking.ping()
+    taking.close()
+    url = store_url
+    if url.startswith("postgresql"):
+        url += ("&" if "?" in url else "?") + "options=-c%20default_transaction_read_only%3Don"
+    else:
+        monkeypatch.setattr(database, "_prepare_sqlite", _open_to_read)
+    read_only = History(url)
+    with pytest.raises(StoreUnreachable, match=r"read-?only"):
+        read_only.ping()
+    read_only.close()
+
+
+def _open_to_read(connection: sqlite3.Connection, _record: object) -> None:
+    """What a file without the right to write comes to. The user that runs the tests may have every right."""
+    connection.isolation_level = None
+    connection.execute("PRAGMA query_only = ON")
 
 
 def test_the_load_counts_what_is_open_and_unread_but_nothing_quiet(store: Store, history: History) -> None:
