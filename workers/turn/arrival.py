@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import Moved, ShellIs, Step
+from core.steps import CellRan, Commanded, Inherited, Moved, Replied, ShellIs, Step
+from core.telemetry import get_logger
 from core.values import Language, Lease
 from workers.agent.about_steps import cells, cells_not_in, has_shell
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
 
+log = get_logger(__name__)
+
 _SHOWN = 6
+_CELL = re.compile(r"(?P<thread>.+)/t(?P<turn>[0-9]+)/(?P<kind>[cp])[0-9]+")
+"""The id of a cell of the model (c) or of a person (p)."""
 
 
 def arrive(turn: OpenTurn) -> None:
-    """Note that this node has the thread now. Does nothing when it had it before.
+    """Note that this node has the thread now. If it had it before, see once that the session fits the record.
 
     Safe to do again after a crash: the step is stored and shown once per arrival.
     """
     context = turn.context
     here, before = context.settings.node_id, turn.node_id
     if here == before:
+        if not context.transfer.has_looked(turn.lease):
+            _hold_against_record(turn)
+        context.transfer.looked(turn.lease)
         return
     if before is not None:
         turn.store_row()
@@ -37,6 +46,67 @@ def arrive(turn: OpenTurn) -> None:
         place = sum(isinstance(step, Moved) for step in turn.steps)
         turn.show.say(f"moved:{place}", escape(sentence(last, turn.language)))
     turn.store_node(here, is_first=before is None and not turn.is_exported)
+    context.transfer.looked(turn.lease)
+
+
+def _hold_against_record(turn: OpenTurn) -> None:
+    """Find out whether one of the Store and this node's sessions was restored from a backup, and the other was not.
+
+    A session that went on after the backup is dropped: it has variables that no step of the thread explains, and it
+    would answer a new cell with what the cell of the same id showed then. What an older session lacks is named.
+    """
+    context, thread_id = turn.context, turn.thread_id
+    begun = frozenset(with_session_host(partial(context.sessions.export_session, thread_id)).cells)
+    is_ahead = goes_further(begun, turn.turns, turn.row.id)
+    if not is_ahead and not lacks_cells(begun, turn.turns):
+        return
+    log.warning("session_unlike_record", thread=thread_id, session="newer" if is_ahead else "older")
+    turn.store_row()
+    if is_ahead:
+        with_session_host(partial(context.sessions.purge, thread_id))
+    moved = bring(context, turn.lease, turn.turns, context.settings.node_id)
+    if moved is None:
+        return
+    place = sum(isinstance(step, Moved) for step in turn.steps) + 1
+    text = say(
+        "session_unlike_record",
+        turn.language,
+        came=moved.came,
+        cells=_shown(moved.cells, turn.language),
+        names=_shown(moved.lost, turn.language),
+    )
+    turn.show.say(f"moved:{place}", escape(text))  # first: only this look finds it, and it is shown once
+    turn.append(moved)
+
+
+def goes_further(begun: Iterable[str], turns: Sequence[Sequence[Step]], turn_id: str) -> bool:
+    """Whether cells have begun in a session that the thread's steps cannot have asked for yet.
+
+    `begun` are their ids, `turns` the steps of all turns, that of the id `turn_id` last. A cell begins after the reply
+    that asks for it was stored, and the next one after its result was.
+    """
+    thread, _, number = turn_id.rpartition("/t")
+    steps = turns[-1] if turns else ()
+    stored = {step.cell_id for step in steps if isinstance(step, CellRan)}
+    last = max((place for place, step in enumerate(steps) if isinstance(step, CellRan)), default=-1)
+    may_wait = any(isinstance(step, Replied | Commanded) for step in steps[last + 1 :])
+    unknown = 0
+    for cell_id in begun:
+        found = _CELL.fullmatch(cell_id)
+        if found is None or found["thread"] != thread:
+            continue
+        if int(found["turn"]) > int(number):
+            return True
+        unknown += found["turn"] == number and found["kind"] == "c" and cell_id not in stored
+    return unknown > may_wait
+
+
+def lacks_cells(begun: Iterable[str], turns: Sequence[Sequence[Step]]) -> bool:
+    """Whether a cell that ended well has never begun in the session that this node has had since it came here."""
+    steps = [step for each in turns for step in each]
+    came = max((place for place, step in enumerate(steps) if isinstance(step, Moved | Inherited)), default=-1)
+    here: Sequence[Sequence[Step]] = [steps[came + 1 :]]
+    return any(cell.status == "ok" for cell in cells_not_in(here, frozenset(begun)))
 
 
 def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]], before: str | None) -> Moved | None:

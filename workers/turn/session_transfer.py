@@ -31,6 +31,8 @@ log = get_logger(__name__)
 
 MOST_KNOWN = 200
 """Threads whose last packs a process remembers."""
+MOST_LOOKED_AT = 10_000
+"""Threads of which a process remembers that it has looked whether their sessions fit their records."""
 _UNUSABLE = (BlobMissing, ProtocolError, RequestError, ValueError, KeyError, TypeError)
 """The errors with which a pack that is not whole, or not ours, may be refused."""
 
@@ -88,7 +90,26 @@ class SessionTransfer:
         self._known: dict[str, tuple[int, list[Pack]]] = {}
         """The last packs of a thread, the one that counts first, with its token: under one lease nobody else exports.
         Threads that were not exported for longest leave it."""
+        self._looked_at: dict[str, int] = {}
+        """The threads whose sessions this process has held against their records, with the newest token."""
         self._lock = threading.Lock()
+
+    def has_looked(self, lease: Lease) -> bool:
+        """Whether this process has held the thread's session against its record, by `looked`.
+
+        Not where the Store counts tokens from an earlier number since: that is the one of a backup.
+        """
+        with self._lock:
+            token = self._looked_at.get(lease.thread_id)
+        return token is not None and lease.token >= token
+
+    def looked(self, lease: Lease) -> None:
+        """Note that the thread's session fits its record, or that what does not was told."""
+        with self._lock:
+            self._looked_at.pop(lease.thread_id, None)
+            self._looked_at[lease.thread_id] = lease.token
+            while len(self._looked_at) > MOST_LOOKED_AT:
+                del self._looked_at[next(iter(self._looked_at))]
 
     def begin_cell(self, lease: Lease, cell_id: str) -> None:
         """Note that a cell begins here. If this node dies during the cell, the next node does not run it again."""
