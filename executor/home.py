@@ -125,6 +125,7 @@ class Home:
         than `unused_s` ago.
 
         Results of cells name content too, for whoever asks again soon: hence the age. Returns how many were removed.
+        Raises OSError, and has removed nothing, when the list of a thread cannot be read.
         """
         wanted = {sha256.decode() for named in self._listed() for sha256 in named}
         removed = 0

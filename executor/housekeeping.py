@@ -94,7 +94,12 @@ class Housekeeping:
     def _sweep(self) -> None:
         """Make room: content that nothing refers to any more."""
         self._loop.call_later(_SWEEP_EVERY_S, self._sweep)
-        if removed := self._home.sweep(_UNUSED_S):
+        try:
+            removed = self._home.sweep(_UNUSED_S)
+        except OSError as error:  # one thread's disk trouble must not end the sessions of all others
+            report(f"nothing was removed: {error.filename or 'a list of files'} cannot be read ({error.strerror})")
+            return
+        if removed:
             report(f"removed {removed:,} files that no thread has any more")
 
 

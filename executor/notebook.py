@@ -233,7 +233,8 @@ class Notebook:
             interpreter.forget()
         named = contents_named_in(self.thread.folder)
         self.thread.files.forget()
-        self._home.forget(named, of=self.thread.thread_id)
+        with suppress(OSError):  # where another thread's list cannot be read: the next sweep removes them
+            self._home.forget(named, of=self.thread.thread_id)
 
     def undo(self, cell_id: str) -> bool:
         """Go back to before a cell that has ended, variables and files; False when that is not kept (any more).

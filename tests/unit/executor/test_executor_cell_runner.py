@@ -307,6 +307,13 @@ def test_a_reset_forgets_also_the_files_that_were_being_taken(desk: Desk) -> Non
     assert list((desk.home.root / "files").glob("*/*")) == list((desk.home.root / "tmp").iterdir()) == []
 
 
+def test_a_thread_is_reset_although_the_list_of_another_one_cannot_be_read(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    (desk.home.root / "threads" / "other" / "files.json").mkdir(parents=True)
+    desk.notebook.reset()
+    assert desk.notebook.thread.files.by_name == {}
+
+
 def test_what_was_not_kept_is_told_when_a_subprocess_ends_while_the_files_of_a_cell_are_taken(desk: Desk) -> None:
     ended_with_a_large_file(desk)
     desk.subprocess.kill(notice("killed"))
