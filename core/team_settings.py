@@ -14,8 +14,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model,
 from core.actions import GROUPS_OF_PEOPLE, Action
 from core.headings import heading_key
 
-Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
+_MOST, _LONGEST_S = 2**31, 1e9
+"""Nothing is counted so far, and nobody waits for thirty years. A session host would refuse to start with more."""
+Positive = Annotated[int, Field(gt=0, lt=_MOST)]
+Seconds = Annotated[float, Field(gt=0, lt=_LONGEST_S)]
 FolderPath = Annotated[str, Field(pattern=r"^/[^/].*$", max_length=500)]
 ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=100)]
 
@@ -43,12 +45,14 @@ class SessionLimits(Table):
     memory_mb: Positive = Field(
         default=2_048, description="Memory of one thread's subprocess, over all its processes, in MB."
     )
-    processes: Annotated[int, Field(ge=4)] = Field(default=64, description="Processes of one thread's subprocess.")
-    descriptors: Annotated[int, Field(ge=224)] = Field(
+    processes: Annotated[int, Field(ge=4, le=2**22)] = Field(
+        default=64, description="Processes of one thread's subprocess."
+    )
+    descriptors: Annotated[int, Field(ge=224, le=2**20)] = Field(
         default=256, description="Open files of one process; some are the executor's own."
     )
     workspace_mb: Positive = Field(default=1_024, description="Size of one thread's working folder, in MB.")
-    workspace_files: Annotated[int, Field(ge=10)] = Field(
+    workspace_files: Annotated[int, Field(ge=10, lt=_MOST)] = Field(
         default=20_000, description="Files and folders in one thread's working folder."
     )
     artifact_mb: Positive = Field(default=100, description="Largest file that a cell may leave, in MB.")
@@ -63,7 +67,7 @@ class Limits(SessionLimits):
         default=20, description="Cells in one turn. Then the turn stops and says what is known."
     )
     max_model_calls: Positive = Field(default=40, description="Model calls in one turn, including those of judges.")
-    silence_s: Annotated[float, Field(ge=0)] = Field(
+    silence_s: Annotated[float, Field(ge=0, lt=_LONGEST_S)] = Field(
         default=60.0,
         description="Seconds without output after which the model looks at a running cell, and the thread is asked "
         "whether to stop it; 0: never.",

@@ -184,6 +184,8 @@ def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ("[limits]\nmax_cell = 1\n", "'max_cell'.*nearest known one is 'max_cells'"),
         ("[channels.C1]\nstrict = true\n", r"\[channels.C1\].*'strict'.*'strict_mention'"),
         ("[limits]\nmax_cells = 0\n", "limits.max_cells: .*greater than 0"),
+        ("[limits]\ncell_timeout_s = inf\n", "limits.cell_timeout_s: .*less than 1000000000"),
+        ("[limits]\nmemory_mb = 99999999999999\n", "limits.memory_mb: .*less than 2147483648"),
         ("[limits]\nmax_cells = 'many'\n", "limits.max_cells: .*integer"),
         ("limits = 3\n", r"limits must be a table"),
         ("[access]\nadmins = 'U1'\n", r'access.admins: Input should be a list, written as \["…"\]\.'),
