@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData
+from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData, TeamNote
 from core.weighed_cache import WeighedCache
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
@@ -43,12 +43,14 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     """All facts that the report of the last of these turns may use, oldest first. Cells count through the thread.
 
     Output of a cell that was taken back, or that was deleted by a reset, is not included: the steps no longer have it.
+    Nor is an entry of the team's memory once the thread was told that it was changed or removed.
     The facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
     """
     facts = Facts()
     number = 0
     last = len(turns) - 1
     total = sum(isinstance(step, CellRan) for steps in turns for step in steps)
+    standing = _standing_notes(turns)
     for place, steps in enumerate(turns):
         for step in steps:
             turn = 0 if place == last else EARLIER
@@ -66,7 +68,7 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
                 texts = (*step.questions, *(each.text for each in step.said), step.report)
                 _said("\n".join(texts), Place("note", about="the loaded thread"), facts)
             elif isinstance(step, Recalled):
-                for note in step.notes:
+                for note in standing[id(step)]:
                     _said(f"{note.title}\n{note.text}", Place("note", about=note.title), facts)
             if len(facts.facts) > MAX_FACTS:
                 del facts.facts[MAX_FACTS:]
@@ -77,6 +79,18 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     settle(facts)
     _percentiles(facts)
     return facts
+
+
+def _standing_notes(turns: Sequence[Sequence[Step]]) -> dict[int, list[TeamNote]]:
+    """The entries of each `Recalled`, by its id in memory, that no later one names as gone. One that still stands under
+    the same title was read again there."""
+    gone: set[str] = set()
+    standing: dict[int, list[TeamNote]] = {}
+    for step in (step for steps in reversed(turns) for step in reversed(steps)):
+        if isinstance(step, Recalled):
+            standing[id(step)] = [note for note in step.notes if note.title not in gone]
+            gone |= set(step.gone)
+    return standing
 
 
 def _percentiles(facts: Facts) -> None:

@@ -177,6 +177,23 @@ def test_a_thread_that_read_an_entry_is_told_when_it_was_forgotten(world: World)
     assert "No longer written down" not in ask_further(world, key, "And in Spain?"), "it knows"
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_figure_of_a_forgotten_entry_is_not_given_any_more(world: World, removed: bool) -> None:
+    remember(world)
+    key, _ = ask(world, "How many active customers are there?")
+    if removed:
+        other = world.say("forget active customer")
+        world.settle(other)
+        decide(world, other, "forget")
+    again = [finish("7 in 90 days.")] * 4  # a figure that nobody gave goes back to the model
+    world.model = ScriptedModel(turns=[[], [cell("print(7)", "Count"), *again]])
+    world.say("And how many active customers in France?", thread=key)
+    world.settle(key)
+    sources = world.steps(key, "finished")[-1]["sources"]
+    found = {source["figure"]: source["state"] for source in sources}
+    assert found == {"7": "sourced", "90 days": "unsourced" if removed else "given"}
+
+
 def test_a_thread_that_read_an_entry_is_told_when_it_has_another_meaning(world: World) -> None:
     remember(world)
     key, _ = ask(world, "How many active customers are there?")
