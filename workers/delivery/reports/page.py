@@ -26,6 +26,7 @@ from core.slack.text import clip
 from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.thread_cells import NumberedCell
 from core.values import Language
+from core.weighed_cache import WeighedCache
 from workers.delivery.reports import compose
 from workers.delivery.reports.anchors import replaced, with_marks
 from workers.delivery.reports.page_chart import NARROW, WIDE, svg
@@ -40,6 +41,11 @@ _LINES = 400
 _LINE = 2_000
 _CENTS, _HUGE = 1e4, 1e18
 """From here six digits have less than two decimals; up to there a number is written out."""
+
+MOST_KEPT = 8_000_000
+"""Characters of all kept answers together: a thread of 300 turns has about 1.5 million."""
+_KEPT = WeighedCache[str](MOST_KEPT, len)
+"""Each report of a thread shows all earlier answers again. They do not change, except when words are deleted."""
 
 
 def page(given: ReportInput) -> str:
@@ -68,7 +74,7 @@ def page(given: ReportInput) -> str:
         ],
         cells=[_cell(one, given) for one in given.numbered.values()],
         past=[
-            {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(to_html(one.report, top=3))}  # noqa: S704
+            {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(_past(one.report))}  # noqa: S704
             for one in given.past
         ],
         foot=say("page_foot", language),
@@ -97,6 +103,11 @@ def _asset(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _past(report: str) -> str:
+    """An earlier answer as HTML, kept by what it says: with a word deleted it is another one."""
+    return _KEPT.of(hashlib.sha256(report.encode("utf-8", "surrogatepass")).digest(), lambda: to_html(report, top=3))
 
 
 # --- figures

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -280,3 +282,20 @@ def test_the_page_speaks_the_language_of_the_thread() -> None:
     html = page(CHINESE)
     assert '<html lang="zh">' in html
     assert "代码与输出" in html
+
+
+def test_an_earlier_answer_is_made_into_html_once_for_all_later_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counting(text: str, known: Collection[str] = (), *, top: int = 2) -> str:
+        made.extend([text] if top == 3 else [])
+        return to_html(text, known, top=top)
+
+    monkeypatch.setattr("workers.delivery.reports.page.to_html", counting)
+    past = tuple(PastReport(f"Question {n}", f"Answer {n} of the page's cost") for n in range(4))
+    shown = [page(traced(ANSWER, CELL, CHARTED, past=past[:many])) for many in (2, 3, 4, 4)]
+    assert made == [one.report for one in past]
+    assert shown[2] == shown[3]
+    assert all(f"<p>{escape(one.report)}</p>" in shown[3] for one in past)
+    redacted = (replace(past[0], report="Answer […]"), *past[1:])
+    assert "Answer 0" not in page(traced(ANSWER, CELL, CHARTED, past=redacted))
