@@ -9,6 +9,7 @@ import shutil
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -25,6 +26,19 @@ PACK = "pack-"
 """How the names of the objects begin that describe a thread's session (`workers/turn/packs.py`)."""
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 3, 8, 2
 """An object store that says nothing for `READ_TIMEOUT_S` is asked once more, and then counts as unavailable."""
+
+_PUT: ContextVar[set[str] | None] = ContextVar("contents_put", default=None)
+
+
+@contextmanager
+def contents_put() -> Iterator[set[str]]:
+    """Collects the hashes of the contents that are put in the block, also by threads that began with its context."""
+    put: set[str] = set()
+    before = _PUT.set(put)
+    try:
+        yield put
+    finally:
+        _PUT.reset(before)
 
 
 class Blobs:
@@ -46,6 +60,8 @@ class Blobs:
     def put_as(self, sha256: str, data: bytes | Path) -> None:
         """Store a content whose hash is known. A content that is already stored is not read again."""
         target = self._path(sha256)
+        if (put := _PUT.get()) is not None:
+            put.add(sha256)
         with _reachable():
             if not self._is_local:  # an object appears whole or not at all
                 if not self._fs.exists(target):

@@ -138,6 +138,19 @@ class Purges(Part):
                 self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
             forget_exported(db, thread_id)
 
+    @writes
+    def give_up_contents(self, thread_id: str, contents: Collection[str]) -> bool:
+        """A worker put these contents for a thread and could not store who needs them: if the thread was purged, they
+        are to be deleted, unless another one needs them. Returns whether it was."""
+        purged = select(t.tombstones.c.thread_id).where(t.tombstones.c.thread_id == thread_id)
+        with self._reading() as db:
+            if db.execute(purged).first() is None:
+                return False
+        with self._writing() as db:
+            for sha256 in sorted(contents):
+                self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
+        return True
+
     # --- what is left to do
 
     def purge_orders(self, node_id: str) -> list[PurgeOrder]:

@@ -331,7 +331,7 @@ UNFENCED = {
     *("issue_state", "use_state"),
     *("record_message", "note_thread", "delete_message", "change_message"),
     *("raise_fence", "take_thread", "audit"),
-    *("purge_thread", "purge_order_done", "contents_deleted"),
+    *("purge_thread", "purge_order_done", "contents_deleted", "give_up_contents"),
     *("save_vote", "save_reason", "mark_example", "unmark_example", "outbox_take_up"),
     *("import_thread", "wake_key"),
     *("save_preferences", "forget_preferences", "pin_for", "unpin_for"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+from core.blobs import contents_put
 from core.errors import LeaseLost, OursToFix
 from core.installations.cipher import Undecipherable
 from core.installations.tokens import NotInstalled
@@ -146,12 +148,13 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
         raise NeedsOwnProcess(lease.thread_id)
     try:
         context = _context_of(worker, lease)
-        if context is None:
-            end_uninstalled(worker.context, lease, state)
-        elif not begun.is_hopeless:
-            rests_without_mail = runner.advance(context, lease, state, held.is_lost)
-        else:
-            runner.abandon(context, lease, state)
+        with _leaving_no_contents(worker.context.store, lease):
+            if context is None:
+                end_uninstalled(worker.context, lease, state)
+            elif not begun.is_hopeless:
+                rests_without_mail = runner.advance(context, lease, state, held.is_lost)
+            else:
+                runner.abandon(context, lease, state)
     except LeaseLost:
         RETRIES.labels("turn", "lease_lost").inc()
         log.warning("lease_lost")
@@ -168,6 +171,24 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
         return True, rests_without_mail
     worker.backoff.end(step)
     return False, False
+
+
+@contextmanager
+def _leaving_no_contents(store: Store, lease: Lease) -> Iterator[None]:
+    """If the block fails because the thread was purged meanwhile, what it put into the file store is deleted too.
+
+    The purge did not know of it: a content is put before a step names it.
+    """
+    with contents_put() as put:
+        try:
+            yield
+        except Exception:
+            try:
+                if put and store.give_up_contents(lease.thread_id, put):
+                    log.info("contents_given_up", contents=len(put))
+            except StoreUnreachable as error:
+                log.warning("contents_not_given_up", why=error)
+            raise
 
 
 def _context_of(worker: WorkerContext, lease: Lease) -> TurnContext | None:
