@@ -8,7 +8,7 @@ from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
 from core.actions import ASKER, THREAD, Action
 from core.settings import Settings
 from core.slack.reader import SlackReader
-from core.steps import Step, open_question, user_of
+from core.steps import Asked, Step, open_question, user_of
 from core.store import Store
 from core.values import IncomingMessage, Standing, ThreadKey
 
@@ -107,7 +107,8 @@ class Authorizer:
         rules = self._settings.access_rules(message.channel)
         askers: set[str] = set()
         if ASKER in rules[action]:
-            began = [user_of(step) for step in (steps or ())[:1]]
+            own = [step for step in steps or () if not (isinstance(step, Asked) and step.overheard)]
+            began = [user_of(step) for step in own[:1]]
             # A thread without a message yet is begun by this one.
             askers = {self._store.thread_asker(message.thread.id) or message.user, *began} - {""}
         writers = self._store.thread_writers(message.thread.id) if THREAD in rules[action] else frozenset()

@@ -137,7 +137,8 @@ class Masked(Value):
 class Asked(Value):
     """A person wrote: the question that opened the turn, a message that joined it, or an answer to our question.
 
-    `left_out` is never stored: it follows from a `Changed`.
+    `overheard`: people said it among themselves before somebody called the bot in. `left_out` is never stored: it
+    follows from a `Changed`.
     """
 
     kind: Literal["asked"] = "asked"
@@ -145,6 +146,7 @@ class Asked(Value):
     author: str
     text: str
     ts: str
+    overheard: bool = False
     left_out: bool = Field(default=False, exclude=True)
 
 

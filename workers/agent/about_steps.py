@@ -136,9 +136,17 @@ def opens_turn(steps: Sequence[Step], command: Commanded) -> bool:
     return next((step for step in steps if not isinstance(step, Moved)), None) == command
 
 
+def first_asked(steps: Sequence[Step]) -> Asked | None:
+    """The words that began the turn. What people said among themselves before is none of them, unless there is nothing
+    else."""
+    asked = [step for step in steps if isinstance(step, Asked)]
+    return next((step for step in asked if not step.overheard), asked[0] if asked else None)
+
+
 def asker(steps: Sequence[Step]) -> str:
     """The id of the person whose message began the turn, "" for none."""
-    return next((step.user for step in steps if isinstance(step, Asked | Commanded)), "")
+    first = first_asked(steps)
+    return next((step.user for step in steps if step is first or isinstance(step, Commanded)), "")
 
 
 def chosen_model(steps: Sequence[Step]) -> str:

@@ -68,6 +68,7 @@ def read_mail(
     taken: list[StoredMessage] = []
     steps: list[Asked | Commanded | Agreed | Redrafted | Decided | Noted] = []
     words: list[StoredMessage] = []
+    talk = overheard(mail)
     is_open = question is not None
     for message in mail:
         if last_stop is not None and message.id > last_stop:
@@ -88,7 +89,7 @@ def read_mail(
             continue  # nobody asked this
         command = _command(message, question if is_open else None)
         if command is None:
-            asked = as_asked(message, author_of)
+            asked = as_asked(message, author_of, overheard=message.id in talk)
             if is_open and question is not None and question.approval:
                 seen_at = inf if any(isinstance(step, Redrafted) for step in steps) else shown_at
                 said = _decision_in_words(message, draft_of((*before, *steps), question), author_of, seen_at)
@@ -107,9 +108,22 @@ def read_mail(
     return Reading(tuple(taken), tuple(steps), tuple(words), stops=last_stop is not None)
 
 
-def as_asked(message: StoredMessage, author_of: AuthorOf) -> Asked:
+def overheard(mail: Sequence[StoredMessage]) -> frozenset[int]:
+    """The ids of the messages that people wrote to one another before one of this mail called the bot in.
+
+    They were written before it, and stored after it.
+    """
+    callers = [message for message in mail if message.mention]
+    return frozenset(
+        message.id
+        for message in mail
+        if not message.mention and any(float(message.ts) < float(c.ts) and message.id > c.id for c in callers)
+    )
+
+
+def as_asked(message: StoredMessage, author_of: AuthorOf, *, overheard: bool = False) -> Asked:
     """A message as words."""
-    return Asked(user=message.user, author=author_of(message), text=message.text, ts=message.ts)
+    return Asked(user=message.user, author=author_of(message), text=message.text, ts=message.ts, overheard=overheard)
 
 
 def as_noted(message: StoredMessage, author_of: AuthorOf) -> Noted:

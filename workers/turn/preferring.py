@@ -12,6 +12,7 @@ from core.rows import StoredMessage
 from core.steps import Instruction, Preferred
 from core.store.thread_state import ThreadState
 from core.values import ThreadKey
+from workers.agent.inbox import overheard
 from workers.turn.context import TurnContext
 
 
@@ -23,7 +24,9 @@ def by_choice(context: TurnContext, state: ThreadState) -> TurnContext:
 
 def asker_of(mail: Sequence[StoredMessage]) -> StoredMessage | None:
     """The message that begins a turn; None when there is none."""
-    return next((message for message in mail if message.kind != NOTE), None)
+    talk = overheard(mail)
+    words = [message for message in mail if message.kind != NOTE]
+    return next((message for message in words if message.id not in talk), words[0] if words else None)
 
 
 def preferences_of(message: StoredMessage | None, state: ThreadState) -> PersonPreferences:

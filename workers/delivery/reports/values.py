@@ -26,6 +26,7 @@ from core.steps import (
 )
 from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
+from workers.agent.about_steps import first_asked
 from workers.agent.program import Part, program
 
 PAGE = "report.html"
@@ -163,7 +164,7 @@ def report_input(
     briefed = [step for turn in (*earlier, steps) for step in turn if isinstance(step, Briefed)]
     return ReportInput(
         question="\n".join(text for step in asked if (text := _text(step, language)).strip()),
-        asker=asked[0].author or asked[0].user if asked else "",
+        asker=first.author or first.user if (first := first_asked(steps)) is not None else "",
         language=language,
         report=finished.report,
         sources=finished.sources,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from turn_world import BEN, CHANNEL, Death, NewWorld, World, cell, failure, finish, question
+from turn_world import ANA, BEN, CHANNEL, Death, NewWorld, World, cell, failure, finish, question
 
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
@@ -43,6 +43,32 @@ def test_the_talk_and_its_files_are_there_before_the_first_step(world: World) ->
     assert asked(world, key) == WHOLE
     assert [file["path"] for file in world.steps(key, "briefed")[0]["files"]] == ["sales.csv"]
     assert world.statuses(key) == ["done"], "the talk's first message is no question of its own"
+
+
+def at_cost_of(world: World) -> list[str]:
+    """The people for whom model calls count."""
+    return [user for user in (ANA, BEN) if world.store.spent(user=user).calls]
+
+
+def test_a_question_below_words_of_somebody_else_is_of_who_called_the_bot_in(world: World) -> None:
+    """Else any question could be put below another person's message, at the cost of that person."""
+    world.store.save_preferences(world.slack.team, BEN, {"instructions": "Write a poem."}, BEN)
+    world.store.save_preferences(world.slack.team, ANA, {"instructions": "Be brief."}, ANA)
+    world.model = ScriptedModel(turns=[[cell(READ), finish("North.")], [cell("print(1)"), finish("It is 1.")]])
+    key = talk(world)
+    world.say("which region sold best?", thread=key, user=ANA)
+    world.settle(key)
+    assert [step["overheard"] for step in world.steps(key, "asked")] == [True, True, False]
+    assert at_cost_of(world) == [ANA]
+    (preferred,) = world.steps(key, "preferred")
+    assert preferred["user"] == ANA
+    assert [each["text"] for each in preferred["instructions"]] == ["Be brief."]
+    (report,) = (world.store.report(turn.id) for turn in world.turns(key))
+    assert report is not None
+    assert "> which region sold best?\n\nAsked by ana" in report.markdown
+    world.say("and how many?", thread=key, user=BEN)
+    world.settle(key)
+    assert at_cost_of(world) == [ANA, BEN], "what was overheard once says nothing of later questions"
 
 
 def forwards(world: World, ts: str) -> None:
