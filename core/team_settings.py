@@ -314,7 +314,10 @@ class BudgetSettings(Table):
     turn_cost: Money = Field(default=0.0, description="Cost of one turn.")
     thread_tokens: Tokens = Field(default=0, description="Tokens of one thread.")
     thread_cost: Money = Field(default=0.0, description="Cost of one thread.")
-    person_day_tokens: Tokens = Field(default=0, description="Tokens of one person's turns in a day.")
+    person_day_tokens: Tokens = Field(
+        default=0,
+        description="Tokens of one person's turns in a day. A turn is of who began it, or continued it last.",
+    )
     person_day_cost: Money = Field(default=0.0, description="Cost of one person's turns in a day.")
     day_tokens: Tokens = Field(default=0, description="Tokens of everybody in a day.")
     day_cost: Money = Field(default=0.0, description="Cost of everybody in a day.")

@@ -216,8 +216,8 @@ model_calls = Table(
     Index("ix_model_calls_user_created_at", "user", "created_at"),
     Index("ix_model_calls_created_at_user", "created_at", "user"),
 )
-"""`user` is the person whose message began the turn. A budget of a person reads the first index by user and day, one of
-the whole team reads the second by day."""
+"""`user` is the person whose message began the turn, or continued it last. A budget of a person reads the first index,
+by user and day; one of the whole team reads the second, by day."""
 
 thread_files = Table(
     "thread_files",

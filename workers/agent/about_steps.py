@@ -149,6 +149,11 @@ def asker(steps: Sequence[Step]) -> str:
     return next((step.user for step in steps if step is first or isinstance(step, Commanded)), "")
 
 
+def payer(steps: Sequence[Step]) -> str:
+    """The id of the person at whose cost the turn works now: who began it, or who continued it last; "" for none."""
+    return next((step.user for step in reversed(steps) if isinstance(step, Resumed) and step.user), asker(steps))
+
+
 def chosen_model(steps: Sequence[Step]) -> str:
     """The name under `[models]` of the model that a turn is to ask; "" for the first one of the installation."""
     named = (step.model for step in reversed(steps) if isinstance(step, Preferred | Resumed) and step.model)

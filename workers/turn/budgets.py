@@ -15,7 +15,7 @@ from core.settings import Settings
 from core.steps import Replied, Step, Usage, total_spent
 from core.store import Store, start_of_day
 from core.values import ThreadKey
-from workers.agent.about_steps import asker
+from workers.agent.about_steps import payer
 from workers.agent.text import CHARS_PER_TOKEN
 from workers.agent.turn import Allowance, CostBound, Price
 
@@ -134,4 +134,4 @@ def _so_far(scope: Scope, store: Store, thread_id: str, team: str | None, steps:
         return total_spent([step for step in steps if isinstance(step, Replied)])
     if scope == "thread":
         return store.spent(thread_id=thread_id)
-    return store.spent(user=asker(steps) if scope == "person" else None, since=start_of_day(), team=team)
+    return store.spent(user=payer(steps) if scope == "person" else None, since=start_of_day(), team=team)

@@ -9,7 +9,7 @@ from core.phrases import say
 from core.steps import Replied
 from core.telemetry import get_logger
 from core.values import Language
-from workers.agent.about_steps import asker
+from workers.agent.about_steps import payer
 from workers.models.base import Model, ModelError, ModelReply, ModelRequest, OnDelta
 from workers.privacy.masking import Masker, masked_in, restored
 from workers.turn.budgets import allowance, spent_of
@@ -84,5 +84,5 @@ class BuildModel:
             duration_s=round(time.monotonic() - began, 3),
             masked=tuple(masker.new),
         )
-        turn.append_reply(step, spent=spent, user=asker(turn.steps))
+        turn.append_reply(step, spent=spent, user=payer(turn.steps))
         return replace(reply, text=restored(reply.text, masked_in(turn.turns)))

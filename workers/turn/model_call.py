@@ -10,7 +10,7 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, BlobsUnreachable
 from core.steps import ModelFailed, Purpose, Replied, Resumed, Step
 from core.telemetry import get_logger
-from workers.agent.about_steps import asker
+from workers.agent.about_steps import payer
 from workers.agent.actions import AskModel, Message
 from workers.agent.consequences import follow_up
 from workers.agent.messages import size
@@ -95,7 +95,7 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         masked=masked,
         pictures=len(pictures) if model.sees else 0,
     )
-    turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
+    turn.append_reply(step, *follow_up(view, step), spent=spent, user=payer(turn.steps))
 
 
 def _pictures(blobs: Blobs, messages: Sequence[Message]) -> dict[str, bytes]:

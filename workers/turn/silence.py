@@ -13,7 +13,7 @@ from core.slack.text import escape
 from core.steps import Replied
 from core.telemetry import get_logger
 from core.values import ThreadKey
-from workers.agent.about_steps import asker
+from workers.agent.about_steps import payer
 from workers.agent.actions import RunCell
 from workers.agent.silence import Look, look_at, read_look
 from workers.models.base import ModelError, ModelRequest
@@ -65,7 +65,7 @@ class SilenceWatch:
         """Store what the model was asked, with what it took. Call it in the thread that works on the turn."""
         if (reply := self._reply) is not None:
             spent = spent_of(reply.usage, reply.model, self._turn.context.settings)
-            self._turn.append_reply(reply, spent=spent, user=asker(self._turn.steps))
+            self._turn.append_reply(reply, spent=spent, user=payer(self._turn.steps))
 
     def _watch(self) -> None:
         while not self._over.wait(max(0.01, self._heard_at + self._silent_s - time.monotonic())):

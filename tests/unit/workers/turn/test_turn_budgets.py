@@ -10,7 +10,7 @@ from turn_kit import ASKED, REPLIED, message, write_turn
 
 from core.rows import Spent
 from core.settings import Settings, load_settings
-from core.steps import Asked, Replied, Step, Usage
+from core.steps import Asked, Replied, Resumed, Step, Usage
 from core.store import Store
 from core.values import Lease
 from workers.agent.turn import Allowance
@@ -86,6 +86,18 @@ def test_another_person_and_another_thread_have_budgets_of_their_own(tmp_path: P
     elsewhere = allowed(settings, store, thread_id="T1:C1:200.0")
     assert elsewhere is not None
     assert elsewhere.calls > 0
+
+
+def test_a_turn_that_is_continued_keeps_to_the_budget_of_who_continues_it(tmp_path: Path, store: Store) -> None:
+    turn = write_turn(store, [ASKED], "running")
+    lease = Lease(thread_id=turn.thread_id, token=store.raise_fence(turn.thread_id), owner="test")
+    store.append_step(lease, turn.id, REPLIED, spent=Spent(prompt_tokens=50_000), user="U2")
+    settings = decided(tmp_path, "[budget]\nperson_day_tokens = 50000\n")
+    resumed = [Resumed(user=user, author="", text="continue", ts="2.0") for user in ("U2", "U3")]
+    assert allowed(settings, store, resumed[0]) == Allowance(0, "person")
+    another = allowed(settings, store, *resumed)
+    assert another is not None
+    assert another.calls > 0
 
 
 def test_a_call_that_was_not_counted_or_has_no_price_has_no_cost(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from patience import eventually
-from turn_world import BEN, Meanwhile, World, cell, finish
+from turn_world import ANA, BEN, Meanwhile, World, cell, finish
 
 from core.values import ThreadKey
 from workers.models.base import ModelReply, ModelRequest, OnDelta
@@ -101,6 +101,25 @@ def test_after_a_stop_continue_goes_on_with_the_same_turn(world: World) -> None:
     assert world.statuses(key) == ["done"]
     assert [ran["stdout"] for ran in world.steps(key, "cell")] == ["", "42\n"]
     assert world.signs(key) == ["white_check_mark"]
+
+
+def test_a_turn_that_somebody_else_continues_is_at_their_cost(world: World) -> None:
+    """Else a person whose budget is used up could go on in the turns of others."""
+    model = Meanwhile(
+        ScriptedModel([ADD, cell("print(total)"), finish("**42**.")]),
+        {2: lambda: world.say("stop", thread=key, user=BEN)},
+    )
+    world.model = model
+    key = world.say("how much was sold?", user=ANA)
+    world.settle(key)
+    before = world.store.spent(user=ANA).calls
+    assert before > 0
+    assert world.store.spent(user=BEN).calls == 0
+    world.say("continue", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.store.spent(user=ANA).calls == before
+    assert world.store.spent(user=BEN).calls > 0
 
 
 def test_the_files_that_came_before_a_stop_are_there_when_somebody_goes_on(world: World) -> None:
