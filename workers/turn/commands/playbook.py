@@ -10,7 +10,7 @@ from core.clean_room import CleanRoom
 from core.errors import BlobsUnreachable
 from core.phrases import say
 from core.slack.report_badge import badge as badge_text
-from core.steps import Finished, Proposed, Step
+from core.steps import Commanded, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import Language
 from executor.client import HostUnavailable, RequestError
@@ -45,7 +45,7 @@ class Proven:
 def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Post the draft for review; say why not where the thread has no report with code behind it."""
     command, language = thread.command, thread.language
-    turns = reported(upto(thread))
+    turns = reported(upto(thread, command.text))
     if not turns:
         thread.answer(say("playbook_no_report", language), done=False)
         return ()
@@ -72,11 +72,21 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     return propose(thread, proposed)
 
 
-def upto(thread: CommandThread) -> Sequence[Sequence[Step]]:
-    """The turns that are meant: all of them, or up to the one whose button was pressed."""
-    thread_id, _, number = thread.command.text.partition("/t")
+def upto(thread: CommandThread, said: str) -> Sequence[Sequence[Step]]:
+    """The turns that a command's text means: all of them, or up to the one whose button was pressed."""
+    thread_id, _, number = said.partition("/t")
     if thread_id == thread.lease.thread_id and number.isdigit():
         return thread.turns[: int(number)]
+    return thread.turns
+
+
+def drafted_from(thread: CommandThread, proposed: Proposed) -> Sequence[Sequence[Step]]:
+    """The turns that a draft was made from: those that its command meant, as they were then."""
+    for place, steps in enumerate(thread.turns):
+        for number, step in enumerate(steps):
+            if isinstance(step, Commanded) and step.ts == proposed.ts:
+                meant = upto(thread, step.text)
+                return meant if meant is not thread.turns else [*thread.turns[:place], steps[:number]]
     return thread.turns
 
 

@@ -59,7 +59,7 @@ class Tested:
 def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Post the program; say why not where the thread has no report with code behind it."""
     store, language = thread.context.store, thread.language
-    turns = reported(upto(thread))
+    turns = reported(upto(thread, thread.command.text))
     if not turns:
         thread.answer(say("program_no_report", language), done=False)
         return ()

@@ -17,7 +17,7 @@ from workers.agent.rerun import plan
 from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import draw, tell_late
-from workers.turn.commands.playbook import reported, run_again
+from workers.turn.commands.playbook import drafted_from, reported, run_again
 from workers.turn.commands.thread import CommandThread
 from workers.turn.second_input import second_run, with_second
 
@@ -66,14 +66,14 @@ def _page(thread: CommandThread, proposed: Proposed, edited: str) -> str:
     book, drafted = read_playbook(edited or proposed.text), read_playbook(proposed.text)
     book = replace(book, proof=drafted.proof, approved=drafted.approved, kept=drafted.kept, thread=drafted.thread)
     if [stage.code for stage in book.stages] != [stage.code for stage in drafted.stages]:
-        book = replace(book, proof=_proof(thread, book))
+        book = replace(book, proof=_proof(thread, proposed, book))
     name = thread.command.author or thread.command.user
     return write_playbook(replace(book, approved=tuple(dict.fromkeys([*book.approved, name]))))
 
 
-def _proof(thread: CommandThread, book: Playbook) -> str:
+def _proof(thread: CommandThread, proposed: Proposed, book: Playbook) -> str:
     """What the clean room says of stages that somebody edited, where they still are the report's cells one by one."""
-    turns = [steps for steps in reported(thread.turns) if steps]
+    turns = [steps for steps in reported(drafted_from(thread, proposed)) if steps]
     made = plan(effective_steps(turns)) if turns else None
     if made is None or len(made.parts) != len(book.stages):
         return "not run since the stages were edited"

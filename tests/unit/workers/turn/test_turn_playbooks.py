@@ -206,6 +206,17 @@ def test_an_edited_page_is_proved_again_and_one_that_cannot_be_read_waits(world:
     assert "221" in read_playbook(text).proof
 
 
+def test_an_edited_page_is_proved_on_the_report_that_it_was_drafted_from(world: World) -> None:
+    key = kept(world, edits="no playbook at all")
+    more = cell('print("mean", total / len(rows))', "Mean")
+    world.model = ScriptedModel(turns=[[], [more, finish("110 on average.")]])
+    world.say("And on average?", thread=key)
+    world.settle(key)
+    decide(world, key, "keep", text=proposed(world, key).text.replace("sum(int", "1 + sum(int"))
+    (text,) = pages(world)
+    assert "221" in read_playbook(text).proof
+
+
 def test_an_editor_changes_neither_the_proof_nor_who_approved(world: World) -> None:
     key = kept(world, edits="no playbook at all")
     drafted = read_playbook(proposed(world, key).text)
