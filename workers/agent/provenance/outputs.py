@@ -7,7 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData, TeamNote
+from core.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    ChartData,
+    FileAbstract,
+    Forgot,
+    Loaded,
+    Recalled,
+    Step,
+    TableData,
+    TeamNote,
+)
 from core.weighed_cache import WeighedCache
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
@@ -42,7 +54,7 @@ _KEPT = WeighedCache[Facts](MOST_KEPT, lambda facts: len(facts.facts) + 1)
 def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  # noqa: PLR0912 - one case per kind
     """All facts that the report of the last of these turns may use, oldest first. Cells count through the thread.
 
-    Output of a cell that was taken back, or that was deleted by a reset, is not included: the steps no longer have it.
+    Output of a cell that was taken back, or that a reset followed, is not included: no notebook has that cell any more.
     Nor is an entry of the team's memory once the thread was told that it was changed or removed.
     The facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
     """
@@ -50,13 +62,13 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     number = 0
     last = len(turns) - 1
     total = sum(isinstance(step, CellRan) for steps in turns for step in steps)
-    standing = _standing_notes(turns)
+    standing, fresh = _standing_notes(turns), _turns_since_reset(turns)
     for place, steps in enumerate(turns):
         for step in steps:
             turn = 0 if place == last else EARLIER
             if isinstance(step, CellRan):
                 number += 1
-                if step.status != "undone" and (turn == 0 or number > total - _EARLIER_CELLS):
+                if step.status != "undone" and place >= fresh and (turn == 0 or number > total - _EARLIER_CELLS):
                     read = partial(_cell_facts, step, number, turn)
                     _add(read() if own else _KEPT.of((step, number, turn), read), facts)
             elif isinstance(step, Asked):
@@ -79,6 +91,14 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     settle(facts)
     _percentiles(facts)
     return facts
+
+
+def _turns_since_reset(turns: Sequence[Sequence[Step]]) -> int:
+    """The place of the first turn behind the last reset. A reset ends its turn."""
+    reset = [
+        place for place, steps in enumerate(turns) if any(isinstance(step, Forgot) and step.done for step in steps)
+    ]
+    return reset[-1] + 1 if reset else 0
 
 
 def _standing_notes(turns: Sequence[Sequence[Step]]) -> dict[int, list[TeamNote]]:

@@ -186,3 +186,18 @@ def test_a_file_of_a_cell_that_was_undone_is_not_sent_with_the_report(world: Wor
     uploads = [file for message in world.messages(key, ours=True) for file in message.get("files", ())]
     (sent,) = [file["id"] for file in uploads if file["name"] == "good.csv"]
     assert world.slack.content(sent) == b"a\n1\n"
+
+
+@pytest.mark.parametrize("forgotten", [("undo",), ("reset", "yes")], ids=["undo", "reset"])
+def test_a_figure_of_a_cell_that_was_undone_or_reset_has_no_source_any_more(
+    world: World, forgotten: tuple[str, ...]
+) -> None:
+    world.model = ScriptedModel([cell("print('sum', 4213)", "Add up"), finish("It is 4213.")])
+    key = world.say("how much was sold?")
+    world.settle(key)
+    say(world, key, *forgotten)
+    again = [finish("It was 4213.")] * 4  # a figure without a source goes back to the model
+    world.model = ScriptedModel(turns=[*([[]] * len(forgotten)), again])
+    say(world, key, "and what was it?")
+    (end,) = world.steps(key, "finished")
+    assert [source["state"] for source in end["sources"]] == ["unsourced"]
