@@ -11,6 +11,8 @@ from core.phrases import say
 from core.slack.text import escape
 from core.slack.uploads import Upload
 from core.steps import Finished, Step
+from workers.agent.about_steps import sources_held
+from workers.turn.access import held_back
 from workers.turn.commands.thread import CommandThread
 from workers.turn.handover import last_report, report_of
 from workers.turn.privacy import as_people_see, privacy_in
@@ -18,7 +20,10 @@ from workers.turn.report_formats import in_format
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the files. A press on a button names the report's turn; words mean the last one."""
+    """Post the files. A press on a button names the report's turn; words mean the last one.
+
+    They show rows as the report's cells did, also after a reset: they are for who may ask the sources.
+    """
     store, lease, command = thread.context.store, thread.lease, thread.command
     turns = store.thread_steps(lease.thread_id)
     meant = command.text if _has_report(turns, command.text) else last_report(turns)
@@ -33,6 +38,9 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("format_known", thread.language, name=label))
         return ()
     upto = list(turns.values())[: list(turns).index(meant) + 1]
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, sources_held(upto)):
+        thread.answer(refusal, done=False)
+        return ()
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
     given = report_of(thread.context, upto, seen, turn.language, model=turn.model)
     files = in_format(name, replace(given, clean_room=store.clean_room(turn.id)))

@@ -389,6 +389,20 @@ def test_after_a_reset_the_analyst_is_not_told_again_what_cells_printed_of_the_r
     assert not told()
 
 
+@pytest.mark.parametrize("words", ["download", "as excel"])
+def test_a_file_of_a_report_before_a_reset_is_for_who_may_ask_its_sources(asked: Asked, words: str) -> None:
+    rows = cell("query('select id, amount from orders', source='shop')", "Rows")
+    world = asked(rows, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    follows(world, "reset", user=ANA)
+    follows(world, "yes", user=ANA)
+    for user, may in ((BEN, False), (ANA, True)):
+        follows(world, words, user=user)
+        posted = [file for message in world.messages(key) for file in message.get("files") or ()]
+        assert any(file["name"].endswith((".zip", ".xlsx")) for file in posted) == may, user
+    assert REFUSED in world.text(key)
+
+
 def test_a_guest_who_came_into_the_channel_ends_what_everybody_may_do_with_the_rows(asked: Asked) -> None:
     world = asked(COUNT)
     world.slack.flags[BEN] = {"is_restricted": True}
