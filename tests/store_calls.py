@@ -164,6 +164,7 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("add_schedule", "shown"): [],
     **{("set_schedule_state", name): value for name, value in (("state", "paused"), ("reason", ""))},
     ("fork_thread", "key"): ThreadKey("T1", "C1", "300.000001"),
+    ("begin_heir", "key"): ThreadKey("T1", "C1", "500.000001"),
     ("import_thread", "key"): ThreadKey("T1", "C1", "400.000001"),
     **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread")},
 }

@@ -72,9 +72,12 @@ class Changes(Part):
             db.execute(delete(t.message_versions).where(mine))
             gone = {"kind": DELETED, "text": "", "author": "", "files": [], "quiet": True, "talk_wanted": False}
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**gone))
-            threads = (row.thread_id, *inheritors_of(db, [row.thread_id]))
+            heirs = inheritors_of(db, [row.thread_id])
+            threads = (row.thread_id, *heirs)
             for thread_id in threads:
                 _redact(db, thread_id, texts, {ts})
+            for thread_id in heirs:  # a question that is answered in a direct message stands there as a message
+                _redact_messages(db, thread_id, texts)
             if row.kind == DESCRIBE:
                 _forget_description(db, row.thread_id, texts)
             self._take_back(db, threads)
@@ -198,6 +201,11 @@ def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Colle
     _rewrite(db, t.outbox, ("payload", "response"), t.outbox.c.thread_id == thread_id, clean)
     _rewrite(db, t.reports, _QUOTING, t.reports.c.turn_id.in_(turns), clean)
     _rewrite(db, t.schedules, ("said",), t.schedules.c.thread_id == thread_id, clean)
+
+
+def _redact_messages(db: Connection, thread_id: str, texts: Iterable[str]) -> None:
+    quotes = sorted(_quotes(texts), key=len, reverse=True)
+    _rewrite(db, t.messages, ("text",), t.messages.c.thread_id == thread_id, lambda value: _without(value, quotes))
 
 
 def _rewrite(

@@ -81,6 +81,14 @@ class Lineage(Part):
         with self._writing(lease) as db:
             self._insert_once(db, t.lineage, thread_id=lease.thread_id, source_id=source_id, created_at=now())
 
+    @writes
+    def begin_heir(self, lease: Lease, key: ThreadKey) -> None:
+        """Have a row for a new thread, and note that it holds words of the lease's thread."""
+        with self._writing(lease) as db:
+            place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
+            self._insert_once(db, t.threads, id=key.id, created_at=now(), **place)
+            self._insert_once(db, t.lineage, thread_id=key.id, source_id=lease.thread_id, created_at=now())
+
     def thread_at(self, team: str, channel: str, ts: str, root_ts: str) -> str | None:
         """The thread with turns that a message stands in; None when we have none there."""
         threads, messages, sent = t.threads.c, t.messages.c, t.outbox.c

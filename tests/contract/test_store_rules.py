@@ -309,6 +309,7 @@ FENCED: dict[str, Callable[[Store, Lease, str], object]] = {
     "take_talk": lambda store, lease, turn: store.take_talk(lease, [], [(message(ts="100.000000"), "Ben")]),
     "describe_thread": lambda store, lease, turn: store.describe_thread(lease, "U1", "churn"),
     "note_source": lambda store, lease, turn: store.note_source(lease, "T1:C1:300.000001"),
+    "begin_heir": lambda store, lease, turn: store.begin_heir(lease, ThreadKey("T1", "C1", "300.000001")),
     "fork_thread": lambda store, lease, turn: store.fork_thread(lease, ThreadKey("T1", "C1", "300.000001"), [], []),
     "add_schedule": lambda store, lease, turn: store.add_schedule(
         lease,

@@ -39,6 +39,7 @@ def take_to_direct_message(turn: OpenTurn, source: str) -> str:
     except (SlackFailed, SlackUnreachable) as error:
         log.warning("no_direct_message", error=error)
         raise Refused(say("source_outsiders", turn.language, source=source)) from error
+    context.store.begin_heir(turn.lease, begun)
     context.store.record_message(
         IncomingMessage(
             team=begun.team,

@@ -742,6 +742,23 @@ def test_a_question_among_guests_is_answered_in_a_direct_message(asked: Asked) -
     assert "There are" not in world.text(key)
 
 
+def test_what_a_direct_message_took_from_a_thread_goes_with_it(asked: Asked) -> None:
+    """The question stands there too: it is deleted there, and a purge of the thread purges both."""
+    world = asked(COUNT, more=PRIVATELY, before=with_a_guest)
+    key = world.key  # type: ignore[attr-defined]
+    (private,) = direct_messages(world)
+    world.model = Meanwhile(ScriptedModel([COUNT, finish("There are **4**.")]), {})
+    world.settle(private)
+    assert world.store.purgeable(thread_id=key.id) == [private.id, key.id]
+    world.store.delete_message(key.team, key.channel, key.root_ts)
+    left = [step.model_dump_json() for turn in world.turns(private) for step in world.store.steps(turn.id)]
+    assert left
+    assert not [text for text in left if "How many orders" in text]
+    written = world.store.written(private.team, private.channel, private.root_ts)
+    assert written is not None
+    assert "How many orders" not in written.text
+
+
 def test_a_question_is_taken_to_a_direct_message_once_however_often_its_cells_ask(asked: Asked) -> None:
     world = asked(COUNT, COUNT, more=PRIVATELY, before=with_a_guest)
     assert len(direct_messages(world)) == 1
