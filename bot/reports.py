@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from bot.handling import Handling
-from bot.payloads import read_form, read_press
+from bot.payloads import Press, read_form, read_press
 from bot.pressed import NO_TS, pressed
 from core.actions import Action
 from core.clean_room import CleanRoom
@@ -95,7 +95,9 @@ class Reports:
         if press is None or button is None or not press.ts or not press.shown:
             return "malformed"
         told, user, ts = self._told(button.turn, team), press.user, press.ts
-        if told is None or told.key.channel != press.channel:
+        if told is None:
+            return tell_not_kept(self._slack, button.turn, team, press)
+        if told.key.channel != press.channel:
             return "unknown"
         if button.do == "again":
             return self._again(told, user, press.shown)
@@ -272,6 +274,19 @@ class Reports:
         while (row := self._store.outbox_get(f"{turn_id}:report:{number}")) is not None:
             last, number = row, number + 1
         return last
+
+
+def tell_not_kept(slack: SlackWriter, turn_id: str, team: str, press: Press) -> str:
+    """Tell who pressed a button of a thread that was purged that nothing of it is kept. Returns the outcome.
+
+    Only the place of the press is believed, not the one that its button names.
+    """
+    thread_id, _, _ = turn_id.rpartition("/t")
+    key = ThreadKey.parse(thread_id) if thread_id.count(":") == 2 else None
+    if key is None or (key.team, key.channel) != (team, press.channel):
+        return "unknown"
+    slack.whisper(key, press.user, escape(say("view_not_kept", slack.user_language(press.user))))
+    return "not kept"
 
 
 def _reason_in(view: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import NO_TS, pressed
+from bot.reports import tell_not_kept
 from core.interactions import StepButton
 from core.phrases import say
 from core.rows import TurnRow
@@ -65,7 +66,9 @@ class Steps:
         if press is None or button is None:
             return "malformed"
         told = self._told(button.turn, team)
-        if told is None or (not press.view and told.key.channel != press.channel):
+        if told is None:
+            return tell_not_kept(self._slack, button.turn, team, press)
+        if not press.view and told.key.channel != press.channel:
             return "unknown"
         look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
         if not self._handler.gate.may_look(look, sources, by_window=bool(press.view)):

@@ -17,8 +17,10 @@ from turn_world import ANA, BEN, Json, Meanwhile, NewWorld, World, cell, finish,
 
 from bot.message_handler import MessageHandler
 from bot.reports import Reports
+from core.blobs import Blobs
 from core.formats import FORMATS
 from core.interactions import PageButton, ReasonForm, ReportButton
+from core.purging import purge_thread
 from core.queue import Wakes
 from core.slack.report_views import reason_field
 from core.slack.writer import SlackWriter
@@ -205,6 +207,20 @@ def test_who_may_not_look_is_told_and_nothing_happens(new_world: NewWorld, do: s
     assert len(desk.world.turns(desk.key)) == turns
     said = [text for _, text in desk.world.slack.whispers] + [desk.world.text(desk.key)]
     assert any("you may not do this here" in text for text in said)
+
+
+@pytest.mark.parametrize("do", ["sources", "code", "up", "again", "download", "share"])
+def test_who_presses_a_button_of_a_purged_thread_is_told_that_nothing_is_kept(
+    desk: Desk, do: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = desk.turn
+    purge_thread(desk.world.store, Blobs(desk.world.settings.files), desk.world._redis, desk.key.id)
+    monkeypatch.setattr(Desk, "turn", turn)
+    assert desk.press(do) == "not kept"
+    assert [(user, "not kept here any more" in text) for user, text in desk.world.slack.whispers] == [(ANA, True)]
+    assert desk.world.slack.views == []
+    assert desk.world.store.purge_counts(desk.key.id) == {}, "nothing of the press is kept"
+    assert desk.press(do, channel="C0OTHER001") == "unknown"
 
 
 @pytest.mark.parametrize("do", ["sources", "code", "up", "again", "download", "share"])
