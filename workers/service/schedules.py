@@ -19,7 +19,7 @@ from core.errors import BlobsUnreachable, OursToFix, SlackFailed, SlackUnreachab
 from core.installations.tokens import NotInstalled
 from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment, newest_time, zone_of
-from core.schedules import RunOutcome
+from core.schedules import RunOutcome, State
 from core.settings import Settings
 from core.slack import blocks as kit
 from core.slack.text import clip, escape
@@ -41,6 +41,7 @@ from workers.sources.errors import SourceAway
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
 from workers.turn.files import DESCRIBE_TIMEOUT_S
 from workers.turn.live_rows import LiveRows
+from workers.turn.unposted import is_final, name_of_refusal, reason_of_refusal
 
 log = get_logger(__name__)
 
@@ -328,26 +329,62 @@ class Runner:
     # --- telling
 
     def _tell(self, claimed: ClaimedRun, outcome: RunOutcome) -> Literal["told", "refused", "away"]:
-        """Post its outcome, once. "refused": nobody sees it; "away": that has to be tried again."""
+        """Post its outcome, once. "refused": its thread does not show it; "away": that has to be tried again.
+
+        Where Slack refuses it until somebody acts, the schedule pauses, and its owner hears it privately.
+        """
         schedule = claimed.schedule
         thread, language = ThreadKey.parse(schedule.thread_id), schedule.order.language
         key = f"{schedule.id}:{claimed.due_at.timestamp():.0f}"
         said, blocks = self._said(claimed, outcome)
         told: Literal["told", "refused"] = "told"
+        refused = ""
         try:
             if said:
                 try:
                     self._slack.post(None, thread, key, said, blocks)
-                except SlackFailed as error:
+                except (SlackFailed, SlackUnreachable) as error:
+                    refused = name_of_refusal(error)
+                    if not refused and isinstance(error, SlackUnreachable):
+                        raise
                     log.warning("run_not_posted", error=error)
                     told = "refused"
+            if refused:
+                self._tell_owner(claimed, outcome, refused, f"{key}:unposted")
             if outcome.why in _STOPS:
                 reason = clip("; ".join(outcome.details), _DETAIL_CHARS) or outcome.why
                 self._store.set_schedule_state(schedule.id, "stopped", reason)
+            elif refused:
+                state: State = "stopped" if is_final(refused) else "paused"
+                self._store.set_schedule_state(schedule.id, state, say("schedule_refused", language, error=refused))
         except OursToFix as error:
             log.warning("run_not_told", error=error, language=language)
             return "away"
         return told
+
+    def _tell_owner(self, claimed: ClaimedRun, outcome: RunOutcome, refused: str, key: str) -> None:
+        """Tell the owner privately, once per `key`, what Slack refused in the thread. Nothing of the data is in it.
+
+        A direct message that Slack refuses too is left out. Raises SlackUnreachable if that may pass by itself.
+        """
+        schedule = claimed.schedule
+        thread, order, language = ThreadKey.parse(schedule.thread_id), schedule.order, schedule.order.language
+        further = "run_unposted_gone" if is_final(refused) else "run_unposted_paused"
+        text = say(
+            "run_unposted",
+            language,
+            said=escape(clip(schedule.said, 120)),
+            due=escape(moment(claimed.due_at, order.zone, language)),
+            channel=thread.channel,
+            reason=reason_of_refusal(refused, language),
+            further=say("run_unposted_stopped" if outcome.why in _STOPS else further, language),
+        )
+        try:
+            self._slack.begin_privately(None, thread, schedule.owner, key, text)
+        except (SlackFailed, SlackUnreachable) as error:
+            if not name_of_refusal(error) and isinstance(error, SlackUnreachable):
+                raise
+            log.warning("owner_not_told", user=schedule.owner, error=error)
 
     def _said(self, claimed: ClaimedRun, outcome: RunOutcome) -> tuple[str, list[kit.Block] | None]:
         """The text and blocks of a run; an empty text when there is nothing to say."""

@@ -37,6 +37,32 @@ _WHOLE_WORKSPACE = frozenset(
 """Refusals that say nothing about the thread: a direct message would get the same one."""
 
 
+def name_of_refusal(error: OursToFix) -> str:
+    """Slack's name of the error if it refused our words in a thread until somebody acts.
+
+    "" when that passes by itself, or concerns the whole workspace.
+    """
+    refused = error.__cause__
+    if not isinstance(refused, SlackApiError) or passes_by_itself(refused):
+        return ""
+    name = error_name(refused)
+    return "" if name in _WHOLE_WORKSPACE else name
+
+
+def is_final(name: str) -> bool:
+    """Whether nobody can open the thread again after a refusal of this name."""
+    return name == "thread_not_found"
+
+
+def reason_of_refusal(name: str, language: Language) -> str:
+    """The sentence for people about a refusal of this name."""
+    if name.startswith("restricted_action"):
+        return say("unposted_restricted", language)
+    if name in _REASONS:
+        return say(_REASONS[name], language)
+    return say("unposted_other", language, error=escape(name))
+
+
 def tell_refused(
     context: TurnContext, lease: Lease, error: OursToFix, *, user: str, language: Language, key: str
 ) -> bool:
@@ -45,18 +71,15 @@ def tell_refused(
     Returns whether it was refused there. The log tells the admin, also where Slack refuses the direct message too.
     Raises LeaseLost.
     """
-    refused = error.__cause__
-    if not isinstance(refused, SlackApiError) or passes_by_itself(refused):
+    if not (name := name_of_refusal(error)):
         return False
-    name, thread = error_name(refused), ThreadKey.parse(lease.thread_id)
-    if name in _WHOLE_WORKSPACE:
-        return False
+    thread = ThreadKey.parse(lease.thread_id)
     log.error("thread_takes_no_posts", channel=thread.channel, error=name)
     text = say(
         "unposted",
         language,
         channel=thread.channel,
-        reason=_reason(name, language),
+        reason=reason_of_refusal(name, language),
         further=say(_further(name, waits=isinstance(error, SlackUnreachable)), language),
     )
     try:
@@ -66,15 +89,7 @@ def tell_refused(
     return True
 
 
-def _reason(name: str, language: Language) -> str:
-    if name.startswith("restricted_action"):
-        return say("unposted_restricted", language)
-    if name in _REASONS:
-        return say(_REASONS[name], language)
-    return say("unposted_other", language, error=escape(name))
-
-
 def _further(name: str, *, waits: bool) -> str:
-    if name == "thread_not_found":
+    if is_final(name):
         return "unposted_anew"
     return "unposted_waits" if waits else "unposted_continue"

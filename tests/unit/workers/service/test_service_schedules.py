@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from turn_world import BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
+from turn_world import ANA, BEN, CHANNEL, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 import core.store.schedules
 import workers.service.schedules
@@ -14,6 +14,7 @@ from core.schedules import RunOutcome
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.values import ThreadKey
+from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules import Runner, begin_due
 from workers.sources.errors import SourceAway
@@ -544,8 +545,107 @@ def test_figures_that_slack_refused_are_told_by_the_next_run(world: World) -> No
     world.slack.fault("chat.postMessage", "error", error="restricted_action")
     work(world, at)
     assert [figure.value for figure in schedule(world, key).shown] == [3900.0, 4.0]
+    assert world.store.set_schedule_state(schedule(world, key).id, "active", next_at=at + timedelta(days=7))
     work(world, when_due(world, key))
     assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
+
+
+def privately(world: World) -> list[str]:
+    """What the owner got in a direct message."""
+    return [message_text(each) for (place, _), each in world.slack._messages.items() if place == f"D{ANA[1:]}"]
+
+
+def refused(world: World, error: str, words: str = EVERY, content: bytes = FEB, times: int = 99) -> ThreadKey:
+    """A schedule whose due run Slack does not let into the channel."""
+    key = scheduled(world, words)
+    give(world, "sales_2026-02.csv", content)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error=error, channel=CHANNEL, times=times)
+    work(world, at, times=3)
+    return key
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("is_archived", "The channel is archived"),
+        ("not_in_channel", "invite me there again"),
+        ("channel_not_found", "invite me there again"),
+        ("restricted_action", "lets only some people post there"),
+        ("missing_scope", "(`missing_scope`)"),
+    ],
+)
+def test_a_schedule_whose_post_slack_refuses_pauses_and_its_owner_hears_it_once(
+    world: World, error: str, words: str
+) -> None:
+    key = refused(world, error)
+    (told,) = privately(world)
+    assert f"<#{CHANNEL}>" in told
+    assert words in told
+    assert "are kept" in told
+    assert "“resume schedules”" in told
+    assert "4,200" not in told, "who owns it may not be in the channel any more"
+    assert schedule(world, key).state == "paused"
+    assert error in schedule(world, key).reason
+    world.slack.heal()
+    world.say("schedules", thread=key)
+    world.settle(key)
+    assert f"paused: Slack refuses posts in this thread ({error})" in said(world, key)
+
+
+def test_a_schedule_whose_thread_is_gone_stops_for_good_and_its_owner_hears_it(world: World) -> None:
+    key = refused(world, "thread_not_found")
+    (told,) = privately(world)
+    assert "stopped for good" in told
+    assert schedule(world, key).state == "stopped"
+
+
+def test_who_owns_a_schedule_hears_it_in_their_language(world: World) -> None:
+    refused(world, "is_archived", "jeden Montag 9:00 noch einmal ausführen")
+    (told,) = privately(world)
+    assert "Der Zeitplan ist pausiert." in told
+
+
+def test_a_run_that_stopped_its_schedule_unseen_is_told_privately(world: World) -> None:
+    key = refused(world, "is_archived", content=b"region,sum\nNorth,1500\n")
+    (told,) = privately(world)
+    assert "has stopped, because this run did not succeed" in told
+    assert schedule(world, key).state == "stopped"
+    assert "no column 'amount'" in schedule(world, key).reason
+
+
+@pytest.mark.parametrize("error", ["ratelimited", "internal_error", "service_unavailable"])
+def test_a_refusal_that_passes_by_itself_pauses_no_schedule(world: World, error: str) -> None:
+    key = refused(world, error, times=3)
+    world.slack.heal()
+    work(world, schedule(world, key).next_at)
+    assert schedule(world, key).state == "active"
+    assert privately(world) == []
+    assert "total: 3,900 → 4,200" in said(world, key)
+
+
+def test_an_owner_whom_slack_does_not_reach_for_now_is_told_later(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="is_archived", channel=CHANNEL, times=99)
+    world.slack.fault("conversations.open", "error", error="internal_error", times=9)
+    work(world, at)
+    assert schedule(world, key).state == "active"
+    world.slack.heal()
+    world.slack.fault("chat.postMessage", "error", error="is_archived", channel=CHANNEL, times=99)
+    work(world, at)
+    assert len(privately(world)) == 1
+    assert schedule(world, key).state == "paused"
+
+
+def test_an_owner_whom_slack_refuses_too_keeps_no_schedule_running(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="restricted_action", times=99)
+    work(world, at)
+    assert schedule(world, key).state == "paused"
 
 
 def test_a_run_that_has_to_wait_holds_no_other_one_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
