@@ -17,10 +17,11 @@ from core.command_words import (
     is_only_marks,
     rest_behind,
 )
+from core.schedule_wishes import wishes_schedule
 from core.schedule_words import read_schedule
 from core.thread_links import names_thread
 
-Takes = Literal["", "code", "words", "statement", "text", "description", "topic", "schedule", "search", "link"]
+Takes = Literal["", "code", "words", "statement", "text", "description", "topic", "schedule", "wish", "search", "link"]
 """What may follow a command's word. The head of commands.yaml says what each means."""
 _PLEASE = "请"
 """A request in Chinese: “请记住金额不含税”, without a mark between. “记住密码的用户” is no request."""
@@ -43,6 +44,8 @@ def read_argument(takes: Takes, words: tuple[str, ...], said: Said, *, mention: 
         return _code(words, said.text)
     if takes == "schedule":
         return said.text.strip() if read_schedule(said.text) is not None else None
+    if takes == "wish":
+        return said.text.strip() if wishes_schedule(said.text) else None
     if not said.opening.startswith(words):
         return None
     for word in words:

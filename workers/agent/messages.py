@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
+from core.phrases import say
 from core.steps import (
     OUR_CALLS,
     Asked,
@@ -130,6 +131,7 @@ def _system(turn: Turn) -> str:
         file_max_mb=environment.file_max_mb,
         files_wait=environment.files_wait,
         max_cells=turn.limits.max_cells,
+        schedule_words=say("schedule_example", turn.language),
         report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
         instructions=_instructions(turn),
         sources=turn.prompts.render("sources", sources=environment.sources) if environment.sources else "",
