@@ -28,6 +28,7 @@ from workers.delivery.reports.command_line import DATA_BYTES, Option, Program
 from workers.memory.playbooks.drafting import Draft, draft
 from workers.turn.clean_room import Room, RoomTaken
 from workers.turn.commands.playbook import reported, upto
+from workers.turn.commands.schedule import unseeded
 from workers.turn.commands.thread import CommandThread
 from workers.turn.privacy import as_people_see, privacy_in
 
@@ -79,6 +80,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if thread.stop_asked():
         thread.answer(say("program_stopped", language), done=False)
         return ()
+    if repeats_not := unseeded(made, language):
+        tested = replace(tested, said=f"{tested.said} {repeats_not}")
     return _post(thread, key, program, tested, inputs)
 
 

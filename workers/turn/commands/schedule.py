@@ -12,6 +12,8 @@ from core.schedule_times import BadTimes, least_gap, moment, next_time
 from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
 from core.steps import CellRan, Finished, Step
+from core.values import Language
+from workers.agent.chance import surely_draws
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.schedules.drift import patterns_of
@@ -88,7 +90,15 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         next=moment(following, zone, language),
         data=_data(thread, order, sources, author),
         telling=" ".join(
-            filter(None, (_telling(thread, words, watched), _in_february(thread, words), _on_days_off(thread, words)))
+            filter(
+                None,
+                (
+                    _telling(thread, words, watched),
+                    unseeded(made, language),
+                    _in_february(thread, words),
+                    _on_days_off(thread, words),
+                ),
+            )
         ),
     )
 
@@ -103,6 +113,11 @@ def _code(turns: Sequence[Sequence[Step]]) -> Plan:
     if tools := tools_of(made):
         raise _Refused("schedule_tools", tools=", ".join(tools))
     return made
+
+
+def unseeded(made: Plan, language: Language) -> str:
+    """That this code draws other random numbers in each run; "" unless that is certain."""
+    return say("code_unseeded", language) if surely_draws([part.code for _, part in made.parts]) else ""
 
 
 def _sources(thread: CommandThread, made: Plan) -> list[str]:

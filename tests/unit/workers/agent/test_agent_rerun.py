@@ -26,7 +26,7 @@ from core.steps import (
     TableData,
 )
 from core.values import StoredFile
-from workers.agent.chance import draws, reads_clock
+from workers.agent.chance import draws, reads_clock, surely_draws
 from workers.agent.rerun import compare, plan, rerun_step, rests_on_cells
 
 ASKED = Asked(user="U1", author="Ana", text="how much?", ts="1.1")
@@ -272,6 +272,49 @@ def test_draws_without_a_seed_are_found(code: str) -> None:
 
 def test_a_seed_of_another_cell_counts() -> None:
     assert not draws(["import numpy as np\nnp.random.seed(1)", "np.random.rand()"])
+
+
+SURELY = {
+    "import numpy as np\nnp.random.rand()": True,
+    "from numpy.random import normal\nnormal(size=3)": True,
+    "import numpy as np\nnp.random.default_rng().normal()": True,
+    "import numpy as np\nnp.random.default_rng(1).normal()": False,
+    "import numpy as np\nnp.random.seed(1)\nnp.random.rand()": False,
+    "import random\nrandom.choice([1, 2])": True,
+    "import random\nrandom.seed(2)\nrandom.choice([1, 2])": False,
+    "import random\nrandom.seed()\nrandom.choice([1, 2])": True,
+    "import random\nrandom.Random(4).sample([1, 2], 1)": False,
+    "import random\nrng = random.Random(4)\nrng.sample([1, 2], k=1)": False,
+    "import random\nrandom = random.Random(4)\nrandom.choice([1, 2])": False,
+    "from random import Random\nrandom = Random(4)\nrandom.choice([1, 2])": False,
+    "import pandas as pd\ndf = pd.read_csv('a.csv')\ndf.sample(3)": True,
+    "import pandas as pd\ndf = pd.read_csv('a.csv')\ndf.sample(n=3)": True,
+    "import pandas as pd\ndf = pd.read_csv('a.csv')\ndf.sample(3, random_state=1)": False,
+    "import pandas as pd\ndf = pd.read_csv('a.csv')\ndf = Model(seed=1)\ndf.sample(3)": False,
+    "import pandas as pd\ndf = pd.read_csv('a.csv')\ndf.sample(3, **options)": False,
+    "import pandas as pd\nimport numpy as np\nnp.random.seed(1)\ndf = pd.read_csv('a.csv')\ndf.sample(3)": False,
+    "part.sample(frac=0.1)": True,
+    "part.sample(frac=0.1, random_state=0)": False,
+    "part.sample(frac=0.1, seed=0)": False,
+    "mixture.sample(100)": False,
+    "def sample(n):\n    return n\nsample(3)": False,
+    "def shuffle(n):\n    return n\nshuffle(3)": False,
+    "from sklearn.model_selection import train_test_split\ntrain_test_split(x)": True,
+    "from sklearn.model_selection import train_test_split\ntrain_test_split(x, shuffle=False)": False,
+    "from sklearn.cluster import KMeans\nKMeans(3, random_state=0)": False,
+    "from sklearn.tree import DecisionTreeClassifier\nDecisionTreeClassifier()": False,
+    "import numpy as np\ndef never():\n    return np.random.rand()": False,
+    "import numpy as np\ndef often():\n    return np.random.rand()\nprint(often())": True,
+    "def f(random):\n    return random.choice([1])\nimport random\nf(1)": False,
+    "import uuid\nuuid.uuid4()": False,
+    "import time\ntime.time()": False,
+    "not python (": False,
+}
+
+
+@pytest.mark.parametrize("code", SURELY)
+def test_only_draws_that_are_certain_are_told_of(code: str) -> None:
+    assert surely_draws([code]) == SURELY[code]
 
 
 CLOCKS = {

@@ -64,12 +64,19 @@ def test_a_report_becomes_a_program_that_gives_the_threads_numbers(world: World,
     said = made(world, key)
     assert "python main.py sales.csv" in said
     assert "all 2 steps that the report depends on gave the same, and with them 2 figures" in said
+    assert "without a seed" not in said
     program = unpacked(world, tmp_path)
     assert {path.relative_to(program).as_posix() for path in program.rglob("*") if path.is_file()} == {
         "README.md", "analysis.py", "main.py", "requirements.txt", "tests/test_program.py", "tests/data/sales.csv",
     }  # fmt: skip
     tested = run(program, "tests/test_program.py")
     assert (tested.returncode, tested.stdout.strip()) == (0, "2 of 2 steps give the same"), tested.stderr
+
+
+def test_a_program_that_draws_other_numbers_each_time_says_so(world: World) -> None:
+    draw = "import random\nprint('units', int(rows[0]['units']) + int(random.random() * 0))"
+    key = asked(world, cell(READ, "Read the sales"), cell(draw, "Draw"), finish("It sold 120 units in 2 rows."))
+    assert "draws random numbers without a seed" in made(world, key)
 
 
 def test_the_name_of_a_file_is_no_command_of_the_shell(world: World, tmp_path: Path) -> None:

@@ -21,3 +21,23 @@ def test_the_last_schedule_that_a_person_may_have_is_told_as_made_by_whoever_goe
     assert [each.state for each in world.store.schedules(key.id)] == ["active"]
     assert "Scheduled by ana" in world.text(key)
     assert "You own 1 schedules already" not in world.text(key)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ("import numpy as np\nprint('share', round(np.random.rand() * 0, 2) + 42)", True),
+        ("import numpy as np\nnp.random.seed(1)\nprint('share', round(np.random.rand() * 0, 2) + 42)", False),
+    ],
+)
+def test_code_that_draws_other_numbers_each_time_is_told_when_it_is_scheduled(
+    new_world: NewWorld, code: str, is_told: bool
+) -> None:
+    world = new_world()
+    world.model = ScriptedModel([cell(code), finish("It is **42**.")])
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("run this again every day at 9:00 UTC", thread=key)
+    world.settle(key)
+    assert "Scheduled by ana" in world.text(key)
+    assert ("draws random numbers without a seed" in world.text(key)) == is_told
