@@ -131,7 +131,7 @@ def _briefed(turn: OpenTurn, files: Sequence[FileRef], question: Questioned | No
     label = f"{turn.row.id}:{tries}" if tries else turn.row.id
     # While a question is open, a word such as "cancel" may be its answer.
     stop: Callable[[], bool] = turn.stop_asked if question is None else lambda: False
-    is_late = partial(_file_waited, turn)
+    is_late = partial(file_waited, turn)
     brief = partial(turn.context.files.brief, turn.lease, label, files, turn.language, stop, is_late=is_late)
     return with_session_host(brief)
 
@@ -143,7 +143,7 @@ def tell_file_waits(turn: OpenTurn, error: FileUnreachable) -> None:
         turn.show.say(_waits_slot(turn), escape(say("file_waits", turn.language, name=error.name)))
 
 
-def _file_waited(turn: OpenTurn) -> bool:
+def file_waited(turn: OpenTurn) -> bool:
     """Whether it was said long ago that the files of the next briefing cannot be fetched for now."""
     return turn.show.was_begun(_waits_slot(turn), before=datetime.now(UTC) - FILE_WAIT)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from core.commands import BUILD, argument_of
-from core.errors import SlackFailed, UsersMove
+from core.errors import FileUnreachable, SlackFailed, UsersMove
 from core.phrases import say
 from core.rows import money
 from core.slack.memory_views import proposal_message
@@ -29,6 +29,7 @@ from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import BuildCost, cost_bound, expensive_build
 from workers.turn.build_model import BuildModel
 from workers.turn.commands.thread import CommandThread
+from workers.turn.inbox import file_waited
 
 log = get_logger(__name__)
 
@@ -185,7 +186,10 @@ def told_problems(error: RequirementWrong) -> str:
 
 
 def _fetched(thread: CommandThread, file: FileRef) -> str | None:
-    """The text of a file of the message. None if it could not be fetched; then the thread was told."""
+    """The text of a file of the message. None if it could not be fetched; then the thread was told.
+
+    Raises FileUnreachable while a file that Slack does not give now is waited for.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
             copy = Path(folder) / "file"
@@ -193,8 +197,13 @@ def _fetched(thread: CommandThread, file: FileRef) -> str | None:
             return copy.read_bytes()[:_FILE_BYTES].decode("utf-8", errors="replace")
     except UsersMove as error:
         why = say(error.key, thread.language, **error.variables)
-        thread.answer(say("build_file_unread", thread.language, file=file.name, why=why), done=False)
-        return None
+    except FileUnreachable:
+        if thread.open_turn is None or not file_waited(thread.open_turn):
+            raise
+        log.warning("file_given_up", file=file.id)
+        why = say("file_not_given", thread.language)
+    thread.answer(say("build_file_unread", thread.language, file=file.name, why=why), done=False)
+    return None
 
 
 def _discussion(thread: CommandThread) -> str:

@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -110,6 +111,34 @@ def decide(
     world._take_in(key, world.slack._next_ts(), user, decision.encode(), BUILDING)
     if settles:
         world.settle(key)
+
+
+def test_a_requirement_file_that_slack_does_not_give_is_waited_for_no_longer_than_was_said(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.model = Author()
+    world.slack.fault("download", "drop_call", times=1_000)
+    key = world.say("build", files={"greet.toml": REQUIREMENT.encode()})
+    for _ in range(2):
+        world.run(key)
+        assert world.put_off(key)
+    assert world.text(key).count("Slack does not give me the file greet.toml at the moment") == 1
+    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    world.run(key)
+    assert "greet.toml" in world.text(key)
+    assert "Slack has not given it to me for about ten minutes" in world.text(key)
+    assert not world.works(key)
+    assert world.statuses(key) == ["done"]
+
+
+def test_a_requirement_file_that_comes_in_time_is_taken(world: World) -> None:
+    world.model = Author()
+    world.slack.fault("download", "drop_call", times=1_000)
+    key = world.say("build", files={"greet.toml": REQUIREMENT.encode()})
+    world.run(key)
+    world.slack.heal()
+    world.settle(key)
+    assert [each.file for each in versions(world, key)] == ["greet.toml"]
 
 
 def whispers(world: World) -> str:
