@@ -11,6 +11,7 @@ from typing import Any
 
 from core import python_source
 from core.commands import SPEAK
+from core.hidden_characters import count_hidden, with_hidden_shown
 from core.interactions import FORM_FIELD, ApprovalButton, EditForm, HintForm, Interaction
 from core.phrases import say
 from core.slack import blocks as kit
@@ -37,22 +38,31 @@ _MOST_RISKS = 6
 
 def approval_message(draft: Draft, turn_id: str, language: Language) -> SlackMessage:
     """The open question: title, first lines of the code, what it reads and writes, the buttons. If several people have
-    to say yes, also who did so far."""
+    to say yes, also who did so far. Characters that nobody sees stand there as their numbers, and a line says so."""
     question, approval = draft.question, _of(draft.question)
     if approval.what in ("plan", "stage"):
         return _review_message(draft, approval, turn_id, language)
-    shown, more = _shown(approval.code, whole=approval.what not in ("python", "bash"))
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), _body(approval, shown)]
+    asked = with_hidden_shown(question.question)
+    shown, more = _shown(with_hidden_shown(approval.code), whole=approval.what not in ("python", "bash"))
+    blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more", language, lines=more))))
-    if about := about_lines(approval, language):
+    hidden = hidden_line(language, question.question, approval.code)
+    if about := [*filter(None, [hidden]), *map(with_hidden_shown, about_lines(approval, language))]:
         blocks.append(kit.paragraph("\n".join(about)))
     blocks.append(kit.actions(*_buttons(draft, approval, turn_id, language, is_cut=bool(more))))
     hint = "approval_hint" if approval.what in ("python", "bash") else "approval_hint_statement"
     blocks.append(kit.context(escape(say(hint, language))))
     blocks += _people(draft, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
-    return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
+    told = f"{asked}\n{hidden}" if hidden else asked
+    return SlackMessage(kit.fallback(f"{told}\n{shown}\n{options}"), blocks)
+
+
+def hidden_line(language: Language, *texts: str) -> str:
+    """That these texts have characters that nobody sees; "" when they have none. Not escaped."""
+    count = sum(map(count_hidden, texts))
+    return say("approval_hidden", language, count=count) if count else ""
 
 
 def _body(approval: Approval, shown: str) -> Block:
@@ -61,14 +71,17 @@ def _body(approval: Approval, shown: str) -> Block:
 
 def _review_message(draft: Draft, approval: Approval, turn_id: str, language: Language) -> SlackMessage:
     """A plan, or the result of a stage with its code folded."""
-    question = draft.question
-    shown = clip(approval.code, REVIEW_CHARS)
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), *_result(approval, shown)]
-    blocks.append(kit.actions(*_review_buttons(draft, approval, turn_id, language, is_cut=shown != approval.code)))
+    question, asked = draft.question, with_hidden_shown(draft.question.question)
+    whole = with_hidden_shown(approval.code)
+    shown = clip(whole, REVIEW_CHARS)
+    blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION)), *_result(approval, shown)]
+    if hidden := hidden_line(language, question.question, approval.code, approval.folded):
+        blocks.append(kit.paragraph(hidden))
+    blocks.append(kit.actions(*_review_buttons(draft, approval, turn_id, language, is_cut=shown != whole)))
     blocks.append(kit.context(escape(say(f"approval_{approval.what}_hint", language))))
     blocks += _people(draft, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
-    return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
+    return SlackMessage(kit.fallback(f"{asked}\n{shown}\n{options}"), blocks)
 
 
 def _result(approval: Approval, shown: str) -> list[Block]:
@@ -111,10 +124,10 @@ def _review_buttons(
 
 def outdated_message(draft: Draft, language: Language) -> SlackMessage:
     """A question whose text a person changed: no buttons any more, and where to look."""
-    question = draft.question
+    asked = with_hidden_shown(draft.question.question)
     line = say("approval_outdated", language, editor=clip(draft.editor, 80))
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), kit.context(escape(line))]
-    return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
+    blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION)), kit.context(escape(line))]
+    return SlackMessage(kit.fallback(f"{asked}\n{line}"), blocks)
 
 
 def decided_message(question: Questioned, end: Decided | Commanded | None, language: Language) -> SlackMessage:
@@ -123,27 +136,28 @@ def decided_message(question: Questioned, end: Decided | Commanded | None, langu
     if approval.what in ("plan", "stage"):
         return _reviewed_message(question, approval, end, language)
     is_edited = isinstance(end, Decided) and end.outcome == "edited"
-    shown, more = _shown(end.code if is_edited and isinstance(end, Decided) else approval.code, whole=False)
-    line = decided_line(end, language)
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), _body(approval, shown)]
+    ran = end.code if is_edited and isinstance(end, Decided) else approval.code
+    shown, more = _shown(with_hidden_shown(ran), whole=False)
+    line, asked = decided_line(end, language), with_hidden_shown(question.question)
+    blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more_ran", language, lines=more))))
     blocks.append(kit.context(escape(line)))
-    return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
+    return SlackMessage(kit.fallback(f"{asked}\n{line}"), blocks)
 
 
 def _reviewed_message(
     question: Questioned, approval: Approval, end: Decided | Commanded | None, language: Language
 ) -> SlackMessage:
     """A plan or a result once it is decided; what was sent back is folded away."""
-    line = reviewed_line(approval, end, language)
+    line, asked = reviewed_line(approval, end, language), with_hidden_shown(question.question)
     outcome = end.outcome if isinstance(end, Decided) else ""
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION))]
+    blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION))]
     if outcome in ("run", "edited"):
         text = end.code if isinstance(end, Decided) and outcome == "edited" else approval.code
-        blocks += _result(approval, clip(text, REVIEW_CHARS))
+        blocks += _result(approval, clip(with_hidden_shown(text), REVIEW_CHARS))
     blocks.append(kit.context(escape(line)))
-    return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
+    return SlackMessage(kit.fallback(f"{asked}\n{line}"), blocks)
 
 
 def reviewed_line(approval: Approval, end: Decided | Commanded | None, language: Language) -> str:
@@ -219,7 +233,7 @@ def hint_view(question: Questioned, turn_id: str, language: Language) -> View:
 def code_view(question: Questioned, language: Language) -> View:
     """The whole code, to be read. What is longer than a modal is cut with a line that says so."""
     approval = _of(question)
-    lines = _chunks(approval.folded or approval.code)
+    lines = _chunks(with_hidden_shown(approval.folded or approval.code))
     blocks = [kit.code(part) for part in lines[:MOST_PARTS]]
     if len(lines) > MOST_PARTS:
         blocks.append(kit.context(escape(say("approval_cut", language))))

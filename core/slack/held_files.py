@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.held_files import Held
+from core.hidden_characters import with_hidden_shown
 from core.interactions import FilesButton
 from core.phrases import decimal, number, say
 from core.slack import blocks as kit
@@ -66,7 +67,7 @@ def files_text(held: FilesHeld, language: Language) -> str:
 
 
 def _line(file: HeldFile, language: Language) -> str:
-    parts = [clip(file.name, _NAME_CHARS), size_text(file.size, language)]
+    parts = [clip(with_hidden_shown(file.name), _NAME_CHARS), size_text(file.size, language)]
     if file.rows is not None:
         parts.append(say("files_rows", language, shown=number(file.rows, language)))
     return " · ".join(parts)

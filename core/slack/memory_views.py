@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.hidden_characters import with_hidden_shown
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id
+from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id, hidden_line
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.text import clip, escape
 from core.steps import PlaybookNote, Proposed, Settled
@@ -28,7 +29,29 @@ _TITLE = 24
 
 
 def proposal_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
-    """What is proposed, what is written about it already, and the buttons that decide."""
+    """What is proposed, what is written about it already, and the buttons that decide.
+
+    Characters that nobody sees stand there as their numbers, and a line says so.
+    """
+    message = _proposal(_visible(proposed), thread_id, language)
+    draft = proposed.draft
+    code = (draft.code, draft.tests) if draft is not None else ()
+    if not (hidden := hidden_line(language, proposed.title, proposed.about or proposed.text, *code)):
+        return message
+    return SlackMessage(kit.fallback(f"{hidden}\n{message.text}"), [kit.paragraph(hidden), *message.blocks])
+
+
+def _visible(proposed: Proposed) -> Proposed:
+    """The same with each character that nobody sees as its number."""
+    fields = ("title", "file", "text", "about")
+    changed: dict[str, Any] = {name: with_hidden_shown(getattr(proposed, name)) for name in fields}
+    if proposed.draft is not None:
+        shown = {name: with_hidden_shown(getattr(proposed.draft, name)) for name in ("code", "tests")}
+        changed["draft"] = proposed.draft.model_copy(update=shown)
+    return proposed.model_copy(update=changed)
+
+
+def _proposal(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
     if proposed.what == "playbook":
         return _playbook_message(proposed, thread_id, language)
     if proposed.what == "program":
@@ -51,7 +74,7 @@ def proposal_message(proposed: Proposed, thread_id: str, language: Language) -> 
 def settled_message(proposed: Proposed, settled: Settled, language: Language) -> SlackMessage:
     """The same once somebody has decided: no buttons."""
     line = settled_line(proposed, settled, language)
-    text = proposed.about or proposed.text
+    text = with_hidden_shown(proposed.about or proposed.text)
     blocks: list[Block] = [kit.quote(clip(text, SHOWN_CHARS)), kit.context(escape(line))]
     return SlackMessage(kit.fallback(f"{line}\n{text}"), blocks)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from core.slack import memory_views as drawn
-from core.slack.blocks import Limit, broken_view
+from core.slack.blocks import Limit, broken_limits, broken_view
 from core.steps import FunctionDraft, Proposed
 from core.values import Language
 
@@ -35,6 +38,32 @@ def test_what_is_to_be_kept_can_be_changed_first(what, title, language) -> None:
     view = drawn.edit_view(proposed, "T1:C1:100.000001", language)
     assert broken_view(view) == []
     assert view["title"]["text"] == title[language]
+
+
+@pytest.mark.parametrize("what", ["entry", "playbook", "program", "packages", "function"])
+def test_characters_that_nobody_sees_are_shown_before_anybody_says_yes(what: Any) -> None:
+    draft = FunctionDraft(name="rate", schema_text="{}", code="x = 'a\u202eb'", tests="assert 'a\u200bb'")
+    proposed = Proposed(
+        what=what,
+        id="entry:100.1",
+        file="a.md",
+        title="Un\u200bits",
+        text="only \u202eread",
+        about="" if what == "entry" else "only \u202eread",
+        draft=draft if what == "function" else None,
+        passed=True,
+        user="U1",
+        author="ben",
+        ts="100.1",
+    )
+    message = drawn.proposal_message(proposed, "T1:C1:100.000001", "en")
+    told = json.dumps([message.text, message.blocks], ensure_ascii=False)
+    assert not {"\u202e", "\u200b"} & set(told)
+    assert "⟨U+202E⟩read" in told
+    assert f"{4 if what == 'function' else 2} hidden characters were found here" in told
+    assert broken_limits(message.blocks) == []
+    form = json.dumps(drawn.edit_view(proposed, "T1:C1:100.000001", "en"), ensure_ascii=False)
+    assert "⟨U+" not in form, "what a person edits stays as it is"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

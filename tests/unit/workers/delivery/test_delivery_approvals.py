@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,37 @@ def decided(outcome: str, **more: str) -> Decided:
 def test_the_question_whether_a_cell_may_run(golden: Golden, language: Language) -> None:
     message = approval_message(Draft(asked(language)), TURN, language)
     golden(f"blocks/approval_{language}.json", {"text": message.text, "blocks": message.blocks})
+
+
+HIDDEN = "delete from a \u202e-- \u200bonly read"
+SHOWN = "delete from a ⟨U+202E⟩-- ⟨U+200B⟩only read"
+
+
+@pytest.mark.parametrize("what", ["python", "bash", "statement", "plan", "stage"])
+def test_characters_that_nobody_sees_are_shown_in_each_approval(what: Any) -> None:
+    options = ("Yes", "No") if what in ("plan", "stage") else ("Yes", "No", "Other")
+    approval = Approval(what=what, title="t", code=HIDDEN)
+    question = Questioned(call_id="approve:1", question="May \u2066it\u2069 run?", options=options, approval=approval)
+    message = approval_message(Draft(question), TURN, "en")
+    told = json.dumps([message.text, message.blocks], ensure_ascii=False)
+    assert SHOWN in told
+    assert "May ⟨U+2066⟩it⟨U+2069⟩ run?" in told
+    assert "4 hidden characters were found here" in told
+    after = decided_message(question, decided("run"), "en")
+    page = code_view(question, "en")
+    for shown in (told, json.dumps([after.text, after.blocks, page], ensure_ascii=False)):
+        assert not {"\u202e", "\u200b", "\u2066", "\u2069"} & set(shown)
+        assert SHOWN in shown
+
+
+def test_code_that_a_person_edits_is_not_changed_by_what_is_shown() -> None:
+    form = edit_view(Draft(asked(code="x = 'a\u200bb'")), TURN, "en")
+    assert "a\u200bb" in json.dumps(form, ensure_ascii=False)
+
+
+def test_an_approval_without_hidden_characters_says_nothing_of_them() -> None:
+    message = approval_message(Draft(asked()), TURN, "en")
+    assert "hidden" not in json.dumps([message.text, message.blocks])
 
 
 @pytest.mark.parametrize("language", list(get_args(Language)))
