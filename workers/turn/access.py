@@ -11,6 +11,7 @@ from core.actions import Action
 from core.approvals import DECISION, PRESSES
 from core.authorization import Authorizer
 from core.commands import commands
+from core.errors import SlackUnreachable
 from core.interactions import Reaction
 from core.phrases import say
 from core.rows import StoredMessage
@@ -128,6 +129,18 @@ def held_back(context: TurnContext, thread: ThreadKey, user: str, author: str, s
     language = context.slack.user_language(user)
     why = say(refused.phrase, language, author=author, source=refused.source)
     return say("source_held", language, author=author, source=refused.source, why=why)
+
+
+def why_not_own(context: TurnContext, thread_id: str, user: str, unknown: str) -> str:
+    """The phrase for why code of this person may not do what needs a yes; "" when they may approve it themselves.
+
+    `unknown` is the phrase for a moment at which Slack does not say who they are.
+    """
+    authorizer = Authorizer(context.settings, context.store, context.slack)
+    try:
+        return "" if authorizer.may_approve(user, ThreadKey.parse(thread_id)) else "run_strict"
+    except SlackUnreachable:
+        return unknown
 
 
 def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, verdict: Verdict) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core.authorization import Authorizer
-from core.errors import SlackUnreachable
 from core.phrases import number, say
 from core.steps import (
     CONFIRM_CALL,
@@ -26,7 +24,7 @@ from core.steps import (
     open_question,
 )
 from core.telemetry import get_logger
-from core.values import StoredFile, ThreadKey
+from core.values import StoredFile
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
 from workers.agent.source import computed_names
@@ -35,6 +33,7 @@ from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request, why_refused
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
+from workers.turn.access import why_not_own
 from workers.turn.kept_rows import asked_of, keep_answer, keep_rows, room_left
 from workers.turn.open_turn import OpenTurn
 from workers.turn.private_answer import take_to_direct_message
@@ -109,24 +108,14 @@ class SourceRequests:
         """Somebody wants the cell to end: its statement is ended at the server."""
         self._stop.set()
 
-    def _require_may_approve(self, source: str) -> None:
-        """Raise Refused unless the person whose own code this is may approve statements: they need ask nobody."""
-        turn = self._turn
-        authorizer = Authorizer(turn.context.settings, turn.context.store, turn.context.slack)
-        try:
-            verdict = authorizer.may_approve(self._user, ThreadKey.parse(turn.thread_id))
-        except SlackUnreachable:
-            raise Refused(say("source_unknown_people", turn.language, source=source)) from None
-        if not verdict:
-            raise Refused(say("run_strict", turn.language, source=source))
-
     def _require_yes(self, source: str, sql: str, expected: int) -> None:
         """Raise Refused unless a person allowed this very statement in this turn. If nobody said no, people are asked.
         Neither the cell nor the worker waits: the turn is parked with the question. `expected` is the number of rows
         that the database expects to process, 0 if it was not asked.
         """
         if self._user:
-            self._require_may_approve(source)
+            if why := why_not_own(self._turn.context, self._turn.thread_id, self._user, "source_unknown_people"):
+                raise Refused(say(why, self._turn.language, source=source))
             return
         if len(sql) > CONFIRM_CHARS:
             raise Refused(

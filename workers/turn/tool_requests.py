@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.actions import Action
-from core.authorization import Authorizer
-from core.errors import BlobMissing, BlobsUnreachable, SlackUnreachable
+from core.errors import BlobMissing, BlobsUnreachable
 from core.phrases import say
 from core.steps import (
     CONFIRM_CALL,
@@ -25,11 +24,12 @@ from core.steps import (
     open_question,
 )
 from core.telemetry import get_logger
-from core.values import StoredFile, ThreadKey
+from core.values import StoredFile
 from workers.agent.text import clip, one_line
 from workers.tools.client import LOST, ToolsClient
 from workers.tools.errors import LimitReached, Refused, ToolAway, ToolError, ToolFailed
 from workers.tools.requests import Request, ToolAsk, asked_of, written
+from workers.turn.access import why_not_own
 from workers.turn.open_turn import OpenTurn
 from workers.turn.tool_access import refusal_of
 
@@ -84,7 +84,8 @@ class ToolRequests:
         self._require_room(server)
         if self._turn.context.settings.mcp[server].ask == "always":
             if self._user:
-                self._require_may_approve(server)
+                if why := why_not_own(turn.context, turn.thread_id, self._user, "tool_unknown_people"):
+                    raise Refused(say(why, turn.language, source=server, server=server))
             else:
                 self._require_confirmed(server, tool, ask, asked)
         return self._called(server, tool, ask, asked)
@@ -137,16 +138,6 @@ class ToolRequests:
                 f"This question has made {made} calls to {server}, and may make no more. "
                 "Work with what you have, and say in the report what is missing."
             )
-
-    def _require_may_approve(self, server: str) -> None:
-        turn = self._turn
-        authorizer = Authorizer(turn.context.settings, turn.context.store, turn.context.slack)
-        try:
-            verdict = authorizer.may_approve(self._user, ThreadKey.parse(turn.thread_id))
-        except SlackUnreachable:
-            raise Refused(say("tool_unknown_people", turn.language, server=server)) from None
-        if not verdict:
-            raise Refused(say("run_strict", turn.language, source=server))
 
     def _require_confirmed(self, server: str, tool: str, ask: ToolAsk, asked: str) -> None:
         """Raise Refused unless a person allowed this very call in this turn. A yes is for one call.
