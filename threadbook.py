@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -39,6 +39,26 @@ _COLLECT_AFTER = 50_000
 """New objects before Python looks for cycles. With its own 700, a fifth of the time of a start went into looking."""
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 """A disk is full or broken, a file may not grow, or nobody reads any more."""
+
+
+def _moment(text: str) -> datetime:
+    from tryout.times import moment
+
+    try:
+        return moment(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _days(text: str) -> int:
+    from tryout.times import days
+
+    try:
+        return days(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
@@ -366,7 +386,8 @@ def threads(
     person: Annotated[str, typer.Option(help="Slack's id of a person: only threads in which they wrote.")] = "",
     channel: Annotated[str, typer.Option(help="Slack's id of a channel.")] = "",
     since: Annotated[
-        datetime | None, typer.Option(help="Only threads in which somebody wrote since then, UTC.")
+        datetime | None,
+        typer.Option(help="Only threads in which somebody wrote since this date or time, UTC.", parser=_moment),
     ] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="Only threads that somebody pinned.")] = False,
     state: Annotated[
@@ -378,7 +399,7 @@ def threads(
     from tryout import running_stack
     from tryout import threads as threads_room
 
-    wanted = threads_room.Filter(person, channel, since.replace(tzinfo=UTC) if since else None, pinned, state)
+    wanted = threads_room.Filter(person, channel, since, pinned, state)
     settings = running_stack.instead_of(_settings())
     _exit(threads_room.run(settings, words or [], wanted, as_json=as_json))
 
@@ -388,7 +409,9 @@ def export(
     kind: Annotated[
         str, typer.Option("--format", help="sft, preferences, messages, openai-jsonl or sharegpt (docs/threads.md).")
     ] = "sft",
-    since: Annotated[datetime | None, typer.Option("--from", help="Only threads since then, UTC.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--from", help="Only threads since this date or time, UTC.", parser=_moment)
+    ] = None,
     only: Annotated[
         str,
         typer.Option(
@@ -410,7 +433,6 @@ def export(
     if chosen is None:
         raise typer.BadParameter("--only takes `approved` or `examples`")
     settings = running_stack.instead_of(_settings())
-    since = since.replace(tzinfo=UTC) if since else None
     _exit(export_room.run(settings, kind, since=since, only=chosen, out=out))
 
 
@@ -635,7 +657,7 @@ def playbooks_check(
 @playbooks.command("report")
 def playbooks_report(
     days: Annotated[
-        int, typer.Option(help="Number of days without use after which a playbook counts as unused.", min=1)
+        int, typer.Option(help="Number of days without use after which a playbook counts as unused.", parser=_days)
     ] = 90,
     as_json: AsJson = False,
     workspace: OfWorkspace = "",
@@ -731,7 +753,9 @@ def purge(
 
 @app.command()
 def audit(
-    since: Annotated[datetime | None, typer.Option(help="Only lines since then, UTC.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only lines since this date or time, UTC.", parser=_moment)
+    ] = None,
     thread: Annotated[str, typer.Option(help="Only lines about this thread.")] = "",
     person: Annotated[str, typer.Option(help="Only lines of this person: Slack's id, or cli:NAME@NODE.")] = "",
     as_json: AsJson = False,
@@ -741,8 +765,7 @@ def audit(
     from tryout import running_stack
 
     settings = running_stack.instead_of(_settings())
-    at = since.replace(tzinfo=UTC) if since else None
-    _exit(audit_room.run(settings, since=at, thread=thread, person=person, as_json=as_json))
+    _exit(audit_room.run(settings, since=since, thread=thread, person=person, as_json=as_json))
 
 
 def _exit(code: int) -> NoReturn:
