@@ -28,6 +28,9 @@ _NARROWED = re.compile(
     r"|\bab (?:dem|nächste\w*|morgen|\d)|\b(?:un)?geraden? (?:kalender)?wochen?\b"
     r"|\b(?:excepto|salvo|a partir)\b|\bhasta (?!ayer\b|hoy\b)|\bentre (?:las?|los|el|les?|\d)\b|\bmenos (?:los|el)\b"
     r"|\b(?:sauf|hormis)\b|\bjusqu|\bà partir\b"
+    r"|\b(?:but|no|not|without|ohne|sin|sans|hors) (?:(?:the|on|on the|am|an|les?|los) )?"
+    r"(?:week-?ends?|wochenenden?|fin(?:es)? de semana)\b"
+    r"|(?:周末|双休日)(?:除外|不|跳过|休息)|除了?(?:周末|双休日)"
     r"|直到|截止|从[今明下本]\S{0,4}(?:起|开始)|除了?[周星节每]|隔[天日周月]|[单双两]周"
     r"|以外|を除|まで|隔[日週月]"
     rf"|\b(?:in|during|throughout) {_MONTH}\b|(?<!of )(?<!for )(?<!from )\bthis (?:week|month|quarter|year)\b"
@@ -45,6 +48,13 @@ _TWO_TIMES = re.compile(
 )
 _OF_A_MONTH = re.compile(r"\b(?:last|first|second|third|fourth|end|middle|mid)\b")
 _OF_A_WEEK = re.compile(rf"\b(?:{_DAY}|week-?(?:day|end)s?|work-?(?:day|week)s?|working)\b|werktag|工作日|平日|周末")
+_SECOND_DAY_OF_A_MONTH = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th)\b(?! (?:quarter|week|half|hour|percentile|customer))|\b\d{1,2}er\b"
+    r"|(?:\b(?:and|und|y|et|or|oder|o|ou)|[,&])\s+(?:(?:on the|on|the|am|el|le|día)\s+)?"
+    r"\d{1,2}(?:\.(?!\d)|\b(?!\s*(?:[:.]\d|h\b|uhr|[ap]m\b|%|heures?)))"
+    r"|\b\d{1,2}\.?\s+(?:and|und|y|et|or|oder|o|ou)(?=\s|$)|(?:[和、及与と]|以及)\s*\d{1,2}\s*[号日]"
+    r"|\bthe \d{1,2}\b(?! (?:best|worst|top|largest|most|biggest))"
+)
 _NAMES_A_DAY = re.compile(
     rf"(?<!last )(?<!previous )(?<!letzten )(?<!pasado )\b{_DAY}\b(?!['’]s\b| dernier| pasado)"
     rf"|(?:\b(?:and|or|plus)\b|[&+/])\s*(?:on )?{_SHORT_DAY}\b|,\s*(?!mon\b){_SHORT_DAY}\b"
@@ -67,6 +77,11 @@ def are_narrowed(said: str) -> bool:
 def name_further_days(rest: str) -> bool:
     """Whether what stands beside the days that were read names another day of the week, or times that come again."""
     return bool(_NAMES_A_DAY.search(rest)) or repeat(rest)
+
+
+def name_further_days_of_a_month(rest: str) -> bool:
+    """Whether what stands beside the day of a month names another one: “the 1st and 15th”, “1号和15号”."""
+    return bool(_SECOND_DAY_OF_A_MONTH.search(rest))
 
 
 def names_a_part_of_a_month(said: str) -> bool:

@@ -15,6 +15,7 @@ from core.schedule_narrowing import (
     WEEKS,
     are_narrowed,
     name_further_days,
+    name_further_days_of_a_month,
     names_a_part_of_a_month,
     names_a_part_of_a_week,
     repeat,
@@ -78,9 +79,13 @@ _RANGE = re.compile(
     r"|毎週\s*([月火水木金土日])(?:曜日?)?\s*(?:から|[〜~\-–])\s*([月火水木金土日])(?:曜日?)?(?:まで)?"
 )
 _WORKDAYS = re.compile(
-    r"\b(?:jeden werktag|werktags|cada día laborable|los días laborables|chaque jour (?:ouvré|ouvrable))\b|平日"
+    r"\b(?:jede[nm] (?:werk|arbeits)tag|werktags|cada día (?:laborable|hábil)|los días (?:laborables|hábiles)"
+    r"|(?:chaque jour|tous les jours) (?:ouvré|ouvrable)s?)\b|平日"
 )
-_DAILY = re.compile(r"\b(?:jeden tag|täglich|cada día|todos los días|chaque jour|tous les jours)\b|毎日")
+_DAILY = re.compile(
+    r"\b(?:jeden tag|täglich|cada día(?! \d{1,2} (?:a las?|del?)\b)|todos los días|chaque jour"
+    r"|tous les jours(?! de la semaine))\b|毎日"
+)
 _MONTHLY_WORDS = re.compile(
     r"\b(?:jeden monat am|am|el(?: día)?|le) (\d{1,2})(?:\.|er)?(?: (?:jedes monats|de cada mes|(?:de )?chaque mois))\b"
     r"|\bjeden monat am (\d{1,2})\.|毎月\s*(\d{1,2})\s*日"
@@ -93,6 +98,7 @@ _MONTHLY = re.compile(
     r"\bevery month\b(?:.*?\b(?:on\s+)?(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b)?"
     r"|\bon the (\d{1,2})(?:st|nd|rd|th) of every month\b"
 )
+_DAY_OF_MONTH = re.compile(r"\bday (\d{1,2})(?= of every month\b| at\b)")
 _HOURS = re.compile(r"\bevery (?:(\d{1,2}) )?hours?\b|\bhourly\b")
 _CRON = re.compile(r"\bcron\s+[`'\"]?((?:[\d*/,\-]+\s+){4}[\d*/,\-]+)")
 _NEXT_WORKING_DAY = re.compile(
@@ -108,7 +114,7 @@ _NOT_ON_DAYS_OFF = re.compile(
     r"|\b(?:excepto|salvo|no) (?:en |los )?(?:días )?(?:festivos|feriados)\b"
     r"|\b(?:sauf|hors|pas) (?:les )?jours fériés\b|祝日(?:を|は)除"
 )
-_WORKDAYS_EN_ZH = re.compile(r"\bevery (?:weekday|working day|workday)s?\b|每个?工作日")
+_WORKDAYS_EN_ZH = re.compile(r"\b(?:every|each) (?:weekday|working day|workday)s?\b|每个?工作日")
 _MONTHLY_ZH = re.compile(r"每个?月(?:的)?(\d{1,2})(?:日|号)")
 _WEEKLY_ZH = re.compile(r"每个?(?:周|星期|礼拜)([一二三四五六日天])((?:[、和,，]?(?:周|星期)?[一二三四五六日天])*)")
 _DAILY_EN_ZH = re.compile(r"\bevery ?day\b|\bdaily\b|每天|每日")
@@ -159,7 +165,10 @@ def _cron(said: str) -> str | None:
     if (read := _days(said)) is None:
         return "" if repeat(said) else None
     days, rest = read
+    is_monthly = days.split()[0] != "*" if days else False
     if not days or are_narrowed(rest) or name_further_days(rest) or has_unread_clock(said):
+        return ""
+    if is_monthly and name_further_days_of_a_month(rest):
         return ""
     return f"{minute} {hour} {days}"
 
@@ -186,7 +195,9 @@ def _days(said: str) -> tuple[str, str] | None:
     if _DAILY.search(said):
         return "* * *", _DAILY.sub(" ", said)
     if found := _MONTHLY.search(said):
-        if not (day := found[1] or found[2]) and names_a_part_of_a_month(said):
+        named = _DAY_OF_MONTH.search(said)
+        day = found[1] or found[2] or (named[1] if named else None)
+        if not day and names_a_part_of_a_month(said):
             return "", said
         return _monthly(day or "1", found)
     if found := _MONTHLY_ZH.search(said):

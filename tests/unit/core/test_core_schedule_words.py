@@ -262,6 +262,66 @@ def test_words_about_the_data_are_no_further_days(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "every month on the 1st and 15th at 9 run this again",
+        "run this again on the 1st and 15th of every month at 9",
+        "run this again on the 1st, 15th of every month at 9",
+        "every month on the 1st & 15th at 9 run this again",
+        "run this again on the 15 of every month at 9",
+        "jeden Monat am 1. und 15. um 9 Uhr noch einmal ausführen",
+        "cada día 1 a las 9 ejecutar de nuevo",
+        "el día 1 y 15 de cada mes a las 9 ejecutar de nuevo",
+        "el 1 y el 15 de cada mes a las 9 ejecutar de nuevo",
+        "le 1er et le 15 de chaque mois à 9h relancer",
+        "le 1er et 15 de chaque mois à 9h relancer",
+        "每月1号和15号9点重新运行",
+        "每月1日、15日9点重新运行",
+        "毎月1日と15日の9時に再実行",
+        "每天8:30重新运行，周末除外",
+        "每天8:30重新运行，除周末",
+        "tous les jours de la semaine à 8h30 relancer",
+        "run this again every day at 9, no weekends",
+        "run this again every day but weekends at 9",
+        "jeden Tag ohne Wochenende um 9 Uhr noch einmal ausführen",
+        "todos los días a las 9 sin fines de semana ejecutar de nuevo",
+    ],
+)
+def test_a_second_day_of_the_month_and_free_weekends_are_not_left_out(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron, words.unread) == ("", "times")
+
+
+@pytest.mark.parametrize(
+    ("said", "cron"),
+    [
+        ("cada día hábil a las 8:30 ejecutar de nuevo", "30 8 * * 1-5"),
+        ("los días hábiles a las 8:30 ejecutar de nuevo", "30 8 * * 1-5"),
+        ("tous les jours ouvrés à 8h30 relancer", "30 8 * * 1-5"),
+        ("tous les jours ouvrables à 8h30 relancer", "30 8 * * 1-5"),
+        ("jeden Arbeitstag um 8:30 noch einmal ausführen", "30 8 * * 1-5"),
+        ("an jedem Werktag um 8:30 noch einmal ausführen", "30 8 * * 1-5"),
+        ("run this again each weekday at 8:30", "30 8 * * 1-5"),
+        ("run this again on day 5 of every month at 9", "0 9 5 * *"),
+        ("every month on day 15 at 9 run this again", "0 9 15 * *"),
+        ("run this again on the 1st of every month at 9", "0 9 1 * *"),
+        ("run this again every month at 9 with the 10 best customers", "0 9 1 * *"),
+        ("el día 3 de cada mes 7:15 ejecutar de nuevo", "15 7 3 * *"),
+        ("cada día a las 9 ejecutar de nuevo", "0 9 * * *"),
+        ("cada día 9:00 ejecutar de nuevo", "0 9 * * *"),
+        ("le 15 de chaque mois à 9h relancer", "0 9 15 * *"),
+        ("每月15号 10点 重新运行", "0 10 15 * *"),
+        ("毎月3日 7:15 もう一度計算", "15 7 3 * *"),
+    ],
+)
+def test_working_days_and_days_of_the_month_are_read_in_further_words(said: str, cron: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert (words.cron, words.unread) == (cron, "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "every region's total?",
         "why did sales fall again every Monday at 9:00?",
         "Should we run this report every Monday at 9:00?",
