@@ -386,3 +386,33 @@ def test_help_names_each_command_that_people_can_say(language: Language, opening
         return set(own[language]) if language in ("en", "zh") else {word for each in own.values() for word in each}
 
     assert [each.name for each in said if not any(f"{opening}{word}" in text for word in words(each.name))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stop all schedules",
+        "Please stop the schedule.",
+        "cancel the schedule",
+        "delete the schedule",
+        "unschedule this",
+        "stoppe den Zeitplan",
+        "Bitte den Zeitplan beenden",
+        "lösche den zeitplan",
+        "cancela la programación",
+        "Elimine la programación.",
+        "annulez la programmation",
+        "arrête la programmation",
+        "取消定时",
+        "删除定时任务",
+        "スケジュールを止めて",
+        "定期実行を停止",
+    ],
+)
+def test_a_schedule_is_stopped_in_the_words_that_people_use(text: str) -> None:
+    assert command_in(text) == commands()["stop_schedules"]
+
+
+@pytest.mark.parametrize("text", ["stop the schedule of deliveries", "why was the schedule cancelled?", "cancel"])
+def test_other_words_stop_no_schedule(text: str) -> None:
+    assert command_in(text) != commands()["stop_schedules"]
