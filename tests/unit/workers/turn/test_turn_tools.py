@@ -158,6 +158,19 @@ def test_a_call_that_a_person_refused_is_not_made(asked: Asked, tmp_path: Path) 
     assert (world.statuses(key), closed(tmp_path)) == (["done"], [])
 
 
+@pytest.mark.parametrize(("user", "runs"), [(ANA, True), (BEN, False)])
+def test_own_code_calls_a_tool_for_those_who_may_approve_the_call(
+    asked: Asked, tmp_path: Path, user: str, runs: bool
+) -> None:
+    world = asked()
+    key = world.key  # type: ignore[attr-defined]
+    world.say("run ```tool('tickets.close', ticket=7)```", thread=key, user=user)
+    world.settle(key)
+    (own,) = [step for step in ran(world) if "/p" in step["cell_id"]]
+    assert closed(tmp_path) == (["7"] if runs else [])
+    assert ("need the yes of somebody who may approve them" in own["error"]) is not runs
+
+
 def test_what_a_server_says_is_data_and_never_an_instruction(asked: Asked) -> None:
     code = "print(tool('tickets.injects'))"
     world = asked(cell(code), more=FREE, kind="hostile", tools="injects dies")
