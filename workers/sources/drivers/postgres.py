@@ -6,8 +6,12 @@ reads the same text as COPY (…) TO STDOUT, the server's fastest way.
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -35,9 +39,11 @@ DEAD = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
-    "tcp_user_timeout": 25_000,
 }
 """A server that vanished without a word is noticed after 25 seconds. The system's own settings would wait for hours."""
+UNHEARD_MS = 25_000
+_MARKS = itertools.cycle(range(5_000))
+"""Each connection has a `tcp_user_timeout` of its own, by which its socket is found among those of this process."""
 NO_MEMORY = r"out of memory|allocate memory|ReadRecord failed at row \d+:\s*$"
 """What libpq and ADBC say when this process, not the server, has no memory."""
 
@@ -74,14 +80,18 @@ class PostgresDriver:
         self._role = source.settings.role
         self._stop: Stop | None = None
         url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", source.url.get_secret_value())
+        mark = UNHEARD_MS + next(_MARKS)
         try:
-            address = make_conninfo(url, connect_timeout=CONNECT_S, application_name="threadbook", **DEAD)
+            address = make_conninfo(
+                url, connect_timeout=CONNECT_S, application_name="threadbook", tcp_user_timeout=mark, **DEAD
+            )
         except psycopg.ProgrammingError:
             raise Misconfigured(f"The URL of {source.name} is no URL of Postgres.") from None
         try:
             self._connection = dbapi.connect(address, autocommit=True)
         except Error as error:
             raise SourceAway(f"{source.name} cannot be reached: {_why(error)}.") from None
+        self._socket = _socket_with(mark)
         with self._transaction(CATALOG_S) as cursor:
             ((zone,),) = _rows(cursor, "SELECT pg_catalog.current_setting('TimeZone')")
         self._zone = zone_of(zone)
@@ -157,10 +167,26 @@ class PostgresDriver:
         """Close the connection."""
         with suppress(Error):  # it is lost
             self._connection.close()
+        if self._socket is not None:
+            self._socket.close()
 
     def _cancel(self) -> None:
+        """Ask the server to end the statement. A server that does not take the request loses the connection."""
+        asking = threading.Thread(target=self._ask_to_cancel, name="cancel", daemon=True)
+        asking.start()
+        asking.join(CONNECT_S)
+        if asking.is_alive():
+            self._hang_up()
+
+    def _ask_to_cancel(self) -> None:
         with suppress(Error):  # it ended meanwhile; its timeout at the server is the other way
             self._connection.adbc_cancel()
+
+    def _hang_up(self) -> None:
+        """End the wait for a server that says nothing: neither libpq nor ADBC ends it."""
+        if self._socket is not None:
+            with suppress(OSError):  # the connection is lost already
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     @contextmanager
     def _transaction(self, seconds: float) -> Iterator[dbapi.Cursor]:
@@ -175,6 +201,9 @@ class PostgresDriver:
         cursor = self._connection.cursor(
             adbc_stmt_kwargs={StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
         )
+        silent = threading.Timer(seconds + CONNECT_S, self._hang_up)
+        silent.daemon = True
+        silent.start()
         try:
             with _errors(None, seconds):
                 cursor.executescript(begin)
@@ -185,6 +214,21 @@ class PostgresDriver:
             for _ in range(2):  # an end of the statement that comes late ends the first rollback
                 with suppress(Error), self._connection.cursor() as last:  # a lost connection was said already
                     last.executescript("ROLLBACK")
+            silent.cancel()
+
+
+def _socket_with(mark: int) -> socket.socket | None:
+    """The socket of this process that has this `tcp_user_timeout`; None for a connection without TCP."""
+    for each in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # it is closed by now, or no socket of TCP
+            found = socket.socket(fileno=os.dup(int(each)))
+            try:
+                if found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
+                    return found
+            except OSError:
+                pass
+            found.close()
+    return None
 
 
 def _rows(cursor: dbapi.Cursor, sql: str, values: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
