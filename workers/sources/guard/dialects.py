@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlglot import Dialect, exp
+from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
@@ -25,6 +25,16 @@ def _current_time(generator: Any, node: exp.CurrentTime) -> str:
     return f"CURRENT_TIME({generator.sql(node, 'this')})" if node.this else "CURRENT_TIME"
 
 
+def _hex_of(parser: Any, token: Token) -> exp.Expr:
+    """0x41 is a number where one is needed, and x'41' is none in MariaDB: each stays as it was written."""
+    is_number = token.end - token.start + 1 == len(token.text) + len("0x")
+    return exp.HexString(this=token.text, is_integer=is_number or None)
+
+
+def _hex(generator: Any, node: exp.HexString) -> str:
+    return f"0x{node.name}" if node.args.get("is_integer") else f"x'{node.name}'"
+
+
 def _path_as_written(self: Dialect, path: exp.Expr | None) -> exp.Expr | None:
     """The JSON path or key itself: sqlglot would read `a.b` as a path where it is the name of a key."""
     return path
@@ -42,6 +52,10 @@ def _without(functions: Mapping[str, Any], names: str) -> dict[str, Any]:
     return {name: made for name, made in functions.items() if name not in names.split()}
 
 
+LOGARITHMS = "LOG10 LOG2"
+"""Sent as they are written: log(10, 1000) is 2.9999999999999996 in a float, and Postgres has none of two floats."""
+
+
 class PostgresAsWritten(Postgres):
     """Postgres with what sqlglot would leave out."""
 
@@ -52,7 +66,8 @@ class PostgresAsWritten(Postgres):
 
         FUNCTIONS = _without(
             Postgres.Parser.FUNCTIONS,
-            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX",
+            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX "
+            + LOGARITHMS,
         )
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
@@ -75,6 +90,8 @@ class DuckDBAsWritten(DuckDB):
     class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement."""
 
+        FUNCTIONS = _without(DuckDB.Parser.FUNCTIONS, LOGARITHMS)
+
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
 
@@ -87,7 +104,7 @@ class SQLiteAsWritten(SQLite):
     class Parser(SQLite.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. `mod` stays a function: `%` would cut its arguments to whole numbers."""
 
-        FUNCTIONS = _without(SQLite.Parser.FUNCTIONS, "MOD")
+        FUNCTIONS = _without(SQLite.Parser.FUNCTIONS, "MOD " + LOGARITHMS)
 
     class Generator(SQLite.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent. A whole number that is cast to NUMERIC stays one."""
@@ -113,7 +130,18 @@ class MySQLAndMariaDB(MySQL):
     class Parser(MySQL.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. Of DATEDIFF('day', a, b) sqlglot would keep two arguments."""
 
-        FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF TIMESTAMPADD")
+        FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF TIMESTAMPADD " + LOGARITHMS)
+        PRIMARY_PARSERS = {  # noqa: RUF012  sqlglot's own form
+            **MySQL.Parser.PRIMARY_PARSERS,
+            TokenType.HEX_STRING: _hex_of,
+        }
+
+        def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
+            """Of '1.5' DAY the server takes one day, and of 1.5 DAY two: sqlglot would make a text of each number."""
+            found: exp.Interval = super()._parse_interval_span(this, parse_function_unit)
+            if this and this.is_number:
+                found.set("this", this)
+            return found
 
     class Generator(MySQL.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent."""
@@ -122,6 +150,7 @@ class MySQLAndMariaDB(MySQL):
         TRANSFORMS = {  # noqa: RUF012  sqlglot's own form
             **MySQL.Generator.TRANSFORMS,
             exp.UtcDate: lambda generator, node: "UTC_DATE()",
+            exp.HexString: _hex,
             exp.RegexpLike: _rlike,
             exp.JSONExtractScalar: _unquoted,
         }
