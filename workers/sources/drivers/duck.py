@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from duckdb.sqltypes import DuckDBPyType
 
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers.base import Stop, capped
@@ -35,6 +36,10 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
 }
 """`python_enable_replacements`: else a name in SQL could be a variable of this process."""
+
+AS_TEXT = {"uhugeint", "time with time zone", "bit", "bignum", "variant", "union"}
+"""Types without a counterpart. They come as DuckDB writes them, also inside lists and structs."""
+DAY_S = 24 * 60 * 60
 
 _LOCKING = threading.Lock()
 
@@ -134,8 +139,13 @@ class LockedDuckDB:
             try:
                 with self._errors(stop):
                     _one_select(connection, sql)
-                    reader: pa.RecordBatchReader = connection.sql(sql).to_arrow_reader(BATCH_ROWS)
-                yield Result(reader.schema, capped(self._reading(reader, stop), limits))
+                    asked = connection.sql(sql)
+                    names = asked.columns
+                    if as_text := {at for at, kind in enumerate(asked.types) if _has_no_counterpart(kind)}:
+                        asked = connection.sql(_with_texts(sql, len(names), as_text))
+                    reader: pa.RecordBatchReader = asked.to_arrow_reader(BATCH_ROWS)
+                    schema = pa.schema([each.with_name(name) for each, name in zip(reader.schema, names, strict=True)])
+                yield Result(schema, capped(self._reading(reader, schema, stop), limits))
             finally:
                 self._stop = None
 
@@ -156,10 +166,11 @@ class LockedDuckDB:
         """Close the engine."""
         self._connection.close()
 
-    def _reading(self, reader: pa.RecordBatchReader, stop: Stop) -> Iterator[pa.RecordBatch]:
+    def _reading(self, reader: pa.RecordBatchReader, schema: pa.Schema, stop: Stop) -> Iterator[pa.RecordBatch]:
         with self._errors(stop):
-            for batch in reader:
+            for found in reader:
                 stop.check()
+                batch = pa.RecordBatch.from_arrays(found.columns, schema=schema)
                 _require_finite(batch)
                 yield batch
             stop.check()
@@ -196,13 +207,38 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def _has_no_counterpart(kind: DuckDBPyType) -> bool:
+    """Whether Arrow gets values of this type cut, changed, or in DuckDB's own bytes."""
+    if kind.id in AS_TEXT:
+        return True
+    if kind.id not in ("list", "array", "struct", "map"):
+        return False
+    return any(isinstance(inner, DuckDBPyType) and _has_no_counterpart(inner) for _, inner in kind.children)
+
+
+def _with_texts(sql: str, columns: int, as_text: set[int]) -> str:
+    """The statement inside one that casts these columns to text. The order of the rows stays."""
+    wanted = ", ".join(f"CAST(c{at} AS VARCHAR)" if at in as_text else f"c{at}" for at in range(columns))
+    names = ", ".join(f"c{at}" for at in range(columns))
+    return f"SELECT {wanted} FROM ({sql}) AS q ({names})"  # noqa: S608  the checked statement itself
+
+
 def _require_finite(batch: pa.RecordBatch) -> None:
-    """Raise StatementFailed, naming the column, for an infinite date: it would arrive as a day far away."""
+    """Raise StatementFailed, naming the column, for what would arrive as another value: an infinite date, 24:00."""
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        if _is_infinite(values):
+        if what := "infinity" if _is_infinite(values) else "24:00" if _is_end_of_day(values) else "":
             raise StatementFailed(
-                f"The column {name} holds infinity. Write CAST({name} AS text) in the query, or leave it out."
+                f"The column {name} holds {what}. Write CAST({name} AS text) in the query, or leave it out."
             )
+
+
+def _is_end_of_day(values: pa.Array) -> bool:
+    """Whether one of these times is 24:00, which would arrive as the first moment of the day."""
+    kind = values.type
+    if not pa.types.is_time64(kind):
+        return False
+    latest = pc.max(values.view(pa.int64())).as_py() or 0
+    return bool(latest >= DAY_S * (1_000_000 if kind.unit == "us" else 1_000_000_000))
 
 
 def _is_infinite(values: pa.Array) -> bool:
