@@ -102,9 +102,14 @@ class SQLiteAsWritten(SQLite):
     to_json_path = _path_as_written
 
     class Parser(SQLite.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
-        """Reads the statement. `mod` stays a function: `%` would cut its arguments to whole numbers."""
+        """Reads the statement. `mod` stays a function: `%` would cut its arguments to whole numbers.
 
-        FUNCTIONS = _without(SQLite.Parser.FUNCTIONS, "MOD " + LOGARITHMS)
+        SQLite has no DATE_ADD. Of sqlglot's `date(x, …)` in its place the time of day is lost.
+        """
+
+        FUNCTIONS = _without(
+            SQLite.Parser.FUNCTIONS, "MOD DATE_ADD DATEADD DATE_SUB DATESUB DATE_DIFF DATEDIFF " + LOGARITHMS
+        )
 
     class Generator(SQLite.Generator):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Renders the statement that is sent. A whole number that is cast to NUMERIC stays one."""

@@ -139,6 +139,10 @@ INSTEAD: Final = {
     "read_csv": "name a table of the source; a file is sent to the thread instead",
     "read_parquet": "name a table of the source; a file is sent to the thread instead",
     "json_extract": "write column -> 'key', or column ->> 'key' for text",
+    "date_add": "write datetime(x, '+1 hour'), or date(x, '+1 day') for a day without a time",
+    "date_sub": "write datetime(x, '-1 hour'), or date(x, '-1 day') for a day without a time",
+    "date_diff": "write julianday(a) - julianday(b), which are days",
+    "datediff": "write julianday(a) - julianday(b), which are days",
     "version": "leave it out: the server is not a subject",
     "current_user": "leave it out: the login is not a subject",
 }

@@ -136,3 +136,18 @@ def test_any_text_is_refused_or_rendered_to_a_select(text: str, dialect: str) ->
         return
     assert sent.sql.startswith(("SELECT", "(SELECT", "(("))
     assert check(sent.sql, dialect, visible(dialect)).sql == sent.sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "instead"),
+    [
+        ("SELECT date_add('2024-01-31 10:00:00', 1, 'hour')", r"datetime\(x, '\+1 hour'\)"),
+        ("SELECT date_add(placed, interval 1 day) FROM orders", r"datetime\(x, '\+1 hour'\)"),
+        ("SELECT date_sub(placed, 1) FROM orders", r"datetime\(x, '-1 hour'\)"),
+        ("SELECT date_diff('2024-02-01 18:00:00', placed) FROM orders", r"julianday\(a\) - julianday\(b\)"),
+        ("SELECT datediff('2024-02-01', placed) FROM orders", r"julianday\(a\) - julianday\(b\)"),
+    ],
+)
+def test_a_date_function_that_sqlite_does_not_have_is_refused_with_what_to_write(sql: str, instead: str) -> None:
+    with pytest.raises(Refused, match=instead):
+        check(sql, "sqlite", visible("sqlite"))
