@@ -429,6 +429,22 @@ def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_an
 
 
 @only_of("mysql")
+def test_a_right_that_was_taken_away_is_gone_once_the_rights_are_looked_at(world: World) -> None:
+    login = world.reader.split("://")[1].split(":")[0]
+    database = login.removesuffix("_r")
+    source = world.source()
+    with opened(source) as driver, world.admin.cursor() as cursor:
+        assert len(rows(source, driver, "SELECT id FROM orders")) == 4
+        cursor.execute(f"REVOKE SELECT ON {database}.* FROM '{login}'@'127.0.0.1'")
+        try:
+            with pytest.raises(StatementFailed, match="denied"):
+                rows(source, driver, "SELECT id FROM orders")
+        finally:
+            cursor.execute(f"GRANT SELECT ON {database}.* TO '{login}'@'127.0.0.1'")
+        assert len(rows(source, driver, "SELECT id FROM orders")) == 4
+
+
+@only_of("mysql")
 @pytest.mark.parametrize("object_", ["`{}`.*", "`{}`.`the orders`", "`{}`.`a TO b`"])
 def test_a_right_to_write_counts_also_where_names_hold_blanks(world: World, object_: str) -> None:
     login = world.reader.split("://")[1].split(":")[0]

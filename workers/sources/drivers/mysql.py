@@ -84,6 +84,8 @@ class MysqlDriver:
     def access(self) -> Access:
         """The privileges of the login beyond reading."""
         with _errors(None, CONNECT_S):
+            if database := self._address["database"]:
+                self._connection.select_db(database)  # else the rights in it stay those of when it was selected
             grants = [str(row[0]) for row in self._ask("SHOW GRANTS")]
             # What a role may do is listed on its own.
             for role in [role for text in grants for role in _roles(text)]:
