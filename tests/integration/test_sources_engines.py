@@ -21,6 +21,8 @@ from pydantic import SecretStr
 from sources_world import PASSWORD, World
 from sql_corpus import HOSTILE, MEANT, TRICKY
 
+from workers.sources.broker.broker import _answer
+from workers.sources.broker.requests import Ask
 from workers.sources.drivers import mysql, postgres
 from workers.sources.drivers.base import Driver
 from workers.sources.errors import (
@@ -33,8 +35,9 @@ from workers.sources.errors import (
     SourceError,
     StatementFailed,
 )
+from workers.sources.knowledge.samples import sampled
 from workers.sources.opening import open_source
-from workers.sources.query import result_of, scrubbed
+from workers.sources.query import catalogue_of, result_of, scrubbed
 from workers.sources.values import Limits, Source
 
 pytestmark = [pytest.mark.integration, pytest.mark.early]
@@ -442,6 +445,32 @@ def test_a_right_that_was_taken_away_is_gone_once_the_rights_are_looked_at(world
         finally:
             cursor.execute(f"GRANT SELECT ON {database}.* TO '{login}'@'127.0.0.1'")
         assert len(rows(source, driver, "SELECT id FROM orders")) == 4
+
+
+@only_of("mysql")
+def test_a_float_that_the_server_rounds_is_refused_and_a_sample_of_it_is_whole(world: World) -> None:
+    source = world.source()
+    with opened(source) as driver, world.admin.cursor() as cursor:
+        cursor.execute("CREATE TABLE rates (id int, rate float, short float, fixed float(9, 2))")
+        try:
+            cursor.execute("INSERT INTO rates VALUES (1, 123456.789, 12.5, 12345.67), (2, NULL, -0.25, NULL)")
+            with pytest.raises(StatementFailed, match=r"column rate .* CAST\(rate AS DOUBLE\)"):
+                rows(source, driver, "SELECT id, rate FROM rates")
+            found = rows(source, driver, "SELECT CAST(rate AS DOUBLE) AS rate, short, fixed FROM rates ORDER BY id")
+            drafted = {name.name: columns for name, columns in sampled(source, driver, catalogue_of(source, driver))}
+            asked, descriptor = _answer(
+                source, driver, Ask(ask="sample", table="rates"), Limits(10, 1 << 20, 20), lambda _: None
+            )
+        finally:
+            cursor.execute("DROP TABLE rates")
+    assert found[0] == {"rate": 123456.7890625, "short": 12.5, "fixed": 12345.67}
+    assert descriptor is not None
+    with open(descriptor, "rb") as file, pa.ipc.open_stream(file) as stream:
+        (first, _) = stream.read_all().to_pylist()
+    assert first == {"id": 1, "rate": 123456.7890625, "short": 12.5, "fixed": first["fixed"]}
+    assert round(first["fixed"], 2) == 12345.67
+    assert asked.rows == 2
+    assert [each.high for each in drafted["rates"]] == ["2", "123457", "12.5", "12345.7"]
 
 
 @only_of("mysql")

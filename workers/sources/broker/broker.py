@@ -32,7 +32,7 @@ from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
 from workers.sources.query import checked, limits_of, require_read_only, result_of, scrubbed, tables_of
-from workers.sources.values import Limits, Source, TableName
+from workers.sources.values import ColumnInfo, Kind, Limits, Source, TableName
 
 log = get_logger(__name__)
 
@@ -197,12 +197,13 @@ def _of_statement(source: Source, driver: Driver, ask: Ask, made: Callable[[Ask]
     """What is made of the statement of what is asked; a sample is one too.
 
     Where a login may read only some columns of a table, a server refuses all of them. Then a sample has those columns.
+    A FLOAT of MySQL is refused where it is rounded, and is then asked for with all its digits.
     """
     if ask.ask != "sample":
         return made(ask)
     table = _table(source, driver, ask.table)
 
-    def of_columns(*columns: exp.Expression) -> Answer:
+    def of_columns(*columns: exp.Expr) -> Answer:
         named = exp.table_(table.name, db=table.schema or None, quoted=True)
         sql = exp.select(*columns).from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
         return made(ask.model_copy(update={"sql": sql, "params": {}}))
@@ -213,7 +214,14 @@ def _of_statement(source: Source, driver: Driver, ask: Ask, made: Callable[[Ask]
         readable = driver.columns(table)
         if not readable:
             raise
-        return of_columns(*(exp.column(column.name, quoted=True) for column in readable))
+        return of_columns(*(_sampled(column, source.kind) for column in readable))
+
+
+def _sampled(column: ColumnInfo, kind: Kind) -> exp.Expr:
+    named = exp.column(column.name, quoted=True)
+    if kind is Kind.MYSQL and column.type.lower().startswith("float"):
+        return exp.alias_(exp.cast(named, "double"), column.name, quoted=True)
+    return named
 
 
 def _explained(source: Source, driver: Driver, ask: Ask, limits: Limits) -> Answer:

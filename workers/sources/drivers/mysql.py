@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pymysql
 from pymysql.constants import FIELD_TYPE
 from pymysql.converters import convert_date, convert_datetime, convert_timedelta
@@ -37,6 +38,9 @@ LONGEST_GROUP = 64 * 1024 * 1024
 CUT = {1260, 1301}
 """The numbers of the warnings that a function's value was cut, or left out, because of its size."""
 
+FLOAT_DIGITS = 6
+NO_SCALE = 31
+"""What the server tells of a number without a fixed number of decimals."""
 BINARY = 63
 _WHOLE = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.YEAR)
 TYPES: dict[int, pa.DataType] = {
@@ -269,12 +273,16 @@ def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iter
     converters = [converter for _, converter in result.converters]
     result._read_row_from_packet = lambda packet: (packet.get_all_data(),)  # as they came, to be read by columns
 
+    rounded = {at for at, field in enumerate(result.fields) if _is_rounded(field)}
+
     def one_by_one(at: int) -> Callable[[Sequence[Any]], pa.Array]:
         return lambda values: rows.as_array([_value(value, converters[at]) for value in values], schema.field(at))
 
     with _errors(stop, seconds):
         while packets := _packets(cursor, stop):
             values = texts_of(packets, len(schema))
+            for at in rounded:
+                _require_all_digits(values[at], schema.field(at).name)
             yield pa.RecordBatch.from_arrays(
                 [converted(each, schema.field(at).type, one_by_one(at)) for at, each in enumerate(values)],
                 schema=schema,
@@ -282,6 +290,21 @@ def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iter
         stop.check()
         if result.warning_count:
             _require_whole(cursor.connection)
+
+
+def _is_rounded(field: Any) -> bool:
+    """Whether the server writes six digits of the values of this column: a FLOAT without a number of decimals."""
+    return bool(field.type_code == FIELD_TYPE.FLOAT and field.scale >= NO_SCALE)
+
+
+def _require_all_digits(values: pa.Array, name: str) -> None:
+    """Raise StatementFailed for a value with so many digits that the server may have cut others off."""
+    digits = pc.replace_substring_regex(values.cast(pa.string()), r"e.*|\D", "")
+    if (pc.max(pc.utf8_length(pc.utf8_ltrim(digits, "0"))).as_py() or 0) >= FLOAT_DIGITS:
+        raise StatementFailed(
+            f"The column {name} is a FLOAT, of which the server writes {FLOAT_DIGITS} digits. "
+            f"Write CAST({name} AS DOUBLE) in the query for all of them, or leave it out."
+        )
 
 
 def _require_whole(connection: Any) -> None:

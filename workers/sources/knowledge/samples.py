@@ -78,13 +78,17 @@ def values_of(samples: Iterable[tuple[TableName, Sequence[ColumnSample]]]) -> Sa
 
 
 def sample_sql(kind: Kind, table: Table, columns: list[str]) -> str:
-    """A SELECT of at most 1,000 rows: of a big table in Postgres from a random part of its pages, else the first."""
+    """A SELECT of at most 1,000 rows: of a big table in Postgres from a random part of its pages, else the first.
+
+    A FLOAT of MySQL is asked for with all its digits; rounded to six it is refused.
+    """
     mark = "`" if kind is Kind.MYSQL else '"'
 
     def quoted(name: str) -> str:
         return mark + name.replace(mark, mark * 2) + mark
 
-    listed = ", ".join(map(quoted, columns))
+    rounded = {each.name for each in table.columns if kind is Kind.MYSQL and each.type.lower().startswith("float")}
+    listed = ", ".join(f"CAST({quoted(each)} AS DOUBLE)" if each in rounded else quoted(each) for each in columns)
     part = ""
     if kind is Kind.POSTGRES and not table.is_view and (table.rows or 0) > BIG:
         percent = max(0.001, min(100.0, 100 * 3 * SAMPLE_ROWS / (table.rows or 1)))
