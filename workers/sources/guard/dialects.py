@@ -35,6 +35,12 @@ def _hex(generator: Any, node: exp.HexString) -> str:
     return f"0x{node.name}" if node.args.get("is_integer") else f"x'{node.name}'"
 
 
+def _any(generator: Any, node: exp.Any) -> str:
+    """Sqlglot writes = SOME (SELECT …) without the blank that it writes when it reads its own text."""
+    this = generator.sql(node, "this")
+    return f"ANY ({this})" if isinstance(node.this, exp.Query) and not this.startswith("(") else f"ANY {this}"
+
+
 def _path_as_written(self: Dialect, path: exp.Expr | None) -> exp.Expr | None:
     """The JSON path or key itself: sqlglot would read `a.b` as a path where it is the name of a key."""
     return path
@@ -66,7 +72,7 @@ class PostgresAsWritten(Postgres):
 
         FUNCTIONS = _without(
             Postgres.Parser.FUNCTIONS,
-            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX "
+            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX SHA256 "
             + LOGARITHMS,
         )
 
@@ -79,6 +85,7 @@ class PostgresAsWritten(Postgres):
         TRANSFORMS = {  # noqa: RUF012  sqlglot's own form
             **Postgres.Generator.TRANSFORMS,
             exp.CurrentTime: _current_time,
+            exp.Any: _any,
         }
 
 
@@ -156,6 +163,7 @@ class MySQLAndMariaDB(MySQL):
             **MySQL.Generator.TRANSFORMS,
             exp.UtcDate: lambda generator, node: "UTC_DATE()",
             exp.HexString: _hex,
+            exp.Any: _any,
             exp.RegexpLike: _rlike,
             exp.JSONExtractScalar: _unquoted,
         }

@@ -28,7 +28,7 @@ KNOWN: Final = names(
     "Lower Upper Initcap Length ByteLength BitLength Concat ConcatWs Substring SubstringIndex Left Right Trim Pad "
     "Replace Repeat Reverse Split SplitPart StrPosition StartsWith EndsWith Contains Ascii Chr Unicode Space "
     "MatchAgainst Format Translate Overlay Soundex Levenshtein JarowinklerSimilarity RegexpLike "
-    "RegexpILike RegexpReplace "
+    "RegexpILike RegexpReplace LowerHex "
     "RegexpExtract RegexpExtractAll RegexpSplit RegexpCount RegexpInstr RegexpSubstr RegexpFullMatch Hex Unhex "
     "MD5 SHA SHA2 ToBase64 FromBase64 ToChar NumberToStr Stuff StringToArray "
     # dates and times
@@ -71,11 +71,11 @@ POSTGRES: Final = names(
     "isempty regexp_match regexp_matches regexp_split_to_array regexp_split_to_table row_to_json scale similarity some "
     "statement_timestamp string_to_table timeofday timezone to_date to_json to_jsonb to_number to_timestamp to_tsquery "
     "to_tsvector transaction_timestamp trim_array trim_scale ts_headline ts_rank unaccent word_similarity "
-    "daterange int4range int8range numrange tsrange tstzrange row quote_literal to_hex"
+    "daterange int4range int8range numrange tsrange tstzrange row quote_literal to_hex pg_typeof bit_count sha256"
 )
 MYSQL: Final = names(
     "adddate addtime bin now date_add date_sub datediff bit_and bit_or bit_xor conv convert_tz crc32 elt "
-    "export_set field "
+    "export_set field inet_aton inet_ntoa "
     "find_in_set format from_days from_unixtime insert instr interval isnull json_array json_array_append "
     "json_contains "
     "json_contains_path json_depth json_length json_merge_patch json_merge_preserve json_overlaps json_quote "
@@ -112,7 +112,8 @@ DUCKDB: Final = names(
     "struct_pack suffix timezone timezone_hour time_bucket to_centuries to_days to_decades to_hours to_json "
     "to_microseconds to_milliseconds to_minutes to_months to_seconds to_timestamp to_weeks to_years trunc "
     "try_strptime unpivot_list url_decode url_encode weekday yearweek entropy list_sort list_filter date_diff "
-    "strftime"
+    "strftime geomean bit_count cardinality list_reverse list_intersect list_grade_up ord divide octet_length "
+    "from_json json_transform"
 )
 ROWS_OF_DUCKDB: Final = names("generate_series range json_each json_tree unnest")
 """What may give rows in DuckDB's FROM. There a name may be another function: `histogram` reads the table of a name."""
