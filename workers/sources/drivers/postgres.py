@@ -220,13 +220,13 @@ class PostgresDriver:
 def _socket_with(mark: int) -> socket.socket | None:
     """The socket of this process that has this `tcp_user_timeout`; None for a connection without TCP."""
     for each in os.listdir("/proc/self/fd"):
-        with suppress(OSError):  # it is closed by now, or no socket of TCP
+        with suppress(OSError):  # it is closed by now
+            if not os.readlink(f"/proc/self/fd/{each}").startswith("socket:"):
+                continue  # a copy of a pipe's end would keep that pipe open
             found = socket.socket(fileno=os.dup(int(each)))
-            try:
+            with suppress(OSError):  # it is no socket of TCP
                 if found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
                     return found
-            except OSError:
-                pass
             found.close()
     return None
 
