@@ -24,6 +24,7 @@ from bot.message_handler import MessageHandler
 from bot.oauth import Installing
 from bot.retry_buffer import RetryBuffer
 from bot.socket_mode import connected
+from bot.unattended import Unattended
 from bot.uninstalled import end_waiting
 from bot.web import served
 from core.errors import SettingsError, SlackUnreachable
@@ -178,7 +179,9 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
         app.use(noting_limits(catch_up.note_dropped))
         retry_buffer.resume()
         catch_up.note_start()
-        yield app, redis, catch_up
+        unattended = Unattended(store=store, slack_of=lambda team: workspaces.of(team).slack, redis=redis)
+        with unattended.running():
+            yield app, redis, catch_up
     finally:
         retry_buffer.close()
         later.shutdown(wait=True)

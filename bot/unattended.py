@@ -1,0 +1,94 @@
+"""Tells who asked when no worker runs at all: nobody else could say it.
+
+A worker that is slow or full says so itself. Each question is told once per outage, and answered later all the same.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from redis import Redis, RedisError
+
+from core.errors import OursToFix, SlackFailed
+from core.installations.tokens import NotInstalled
+from core.phrases import say
+from core.queue import nodes
+from core.slack.writer import SlackWriter
+from core.store import Store
+from core.store.wait_queue import QueuedThread
+from core.telemetry import get_logger
+from core.values import ThreadKey
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S = 10.0
+PATIENCE_S = 30.0
+"""How long no worker must run, and a question must wait: a service that is started again needs less."""
+MOST_AT_ONCE = 20
+"""Threads told in one look, so that many of them do not use up what Slack allows."""
+
+
+class Unattended:
+    """Looks every `LOOK_EVERY_S`, in a thread of its own, while `running`."""
+
+    def __init__(self, *, store: Store, slack_of: Callable[[str], SlackWriter], redis: Redis) -> None:
+        """`slack_of` gives what to write to a workspace with; it raises NotInstalled."""
+        self._store = store
+        self._slack_of = slack_of
+        self._redis = redis
+        self._without_since: float | None = None
+        """When the first of the latest looks found no worker, by the monotonic clock."""
+        self._told: set[QueuedThread] = set()
+        self._stop = threading.Event()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Look again and again while the block runs."""
+        looking = threading.Thread(target=self._run, name="unattended", daemon=True)
+        looking.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            looking.join()
+
+    def look(self, now: float) -> None:
+        """Tell those who wait, if no worker ran for `PATIENCE_S`; `now` is of the monotonic clock. Raises nothing."""
+        try:
+            self._look(now)
+        except (RedisError, OursToFix) as error:
+            log.warning("waiting_not_told", error=error)
+
+    def _look(self, now: float) -> None:
+        if nodes(self._redis):
+            self._without_since = None
+            self._told.clear()
+            return
+        if self._without_since is None:
+            self._without_since = now
+        if now - self._without_since < PATIENCE_S:
+            return
+        waiting = self._store.wait_queue()
+        self._told.intersection_update(waiting)
+        patient = [each for each in waiting if (datetime.now(UTC) - each.since).total_seconds() >= PATIENCE_S]
+        for each in [each for each in patient if each not in self._told][:MOST_AT_ONCE]:
+            self._tell(each)
+            self._told.add(each)
+
+    def _tell(self, waiting: QueuedThread) -> None:
+        thread = ThreadKey.parse(waiting.thread_id)
+        log.error("no_worker_runs", thread=thread.id)
+        try:
+            slack = self._slack_of(thread.team)
+            text = say("no_worker_runs", slack.user_language(waiting.user))
+            slack.post(None, thread, f"{thread.id}/no_worker:{waiting.since.timestamp():.0f}", text)
+        except (NotInstalled, SlackFailed) as error:  # trying again would not help
+            log.warning("waiting_not_told", thread=thread.id, error=error)
+
+    def _run(self) -> None:
+        while not self._stop.wait(LOOK_EVERY_S):
+            self.look(time.monotonic())
