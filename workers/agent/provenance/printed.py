@@ -150,6 +150,8 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, ser
         rows = [[cell.strip() for cell in text.split(",")] for text in block]
     else:
         rows, aligned = _columns_of(block), True
+        if series or first.startswith("  "):
+            rows = _with_whole_names(rows)
     kept = [(line + n, row) for n, row in enumerate(rows) if any(map(str.isalnum, "".join(row)))]
     values = [[number_in(cell, reader.marks) for cell in row] for _, row in kept]
     heads = _head_rows([row for _, row in kept], values, series=series)
@@ -160,7 +162,7 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, ser
     words = [
         sum(value[at] is None for value in values[heads:] if at < len(value)) * 2 > len(body) for at in range(width)
     ]
-    if aligned and any(cell.endswith((",", ":", ";", "(")) for _, row in kept for cell in row):
+    if aligned and any(cell.endswith(_GOES_ON) for _, row in kept for cell in row):
         return False
     if all(words) or (not heads and aligned and any(words[words.index(False) :])):
         return False  # sentences that happen to be of one length
@@ -210,6 +212,19 @@ def _columns_of(block: Sequence[str]) -> list[list[str]]:
             spans.append((start, at))
             start = None
     return [[line[a:b].strip() for a, b in spans] for line in padded]
+
+
+_GOES_ON = (",", ":", ";", "(")
+"""A text that ends so goes on behind the blank."""
+
+
+def _with_whole_names(rows: list[list[str]]) -> list[list[str]]:
+    """The rows with names such as "(unknown: C012)" in one piece. Where no other name reaches as far as a blank of such
+    a name, the blank looks like the edge of a column."""
+    for at in reversed(range(max(map(len, rows), default=0) - 2)):
+        if any(row[at].endswith(_GOES_ON) for row in rows):
+            rows = [[*row[:at], f"{row[at]} {row[at + 1]}".strip(), *row[at + 2 :]] for row in rows]
+    return rows
 
 
 def _shape(line: str) -> int:

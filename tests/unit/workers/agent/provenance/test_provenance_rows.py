@@ -130,3 +130,13 @@ def test_a_log_of_lines_alike_is_not_tried_as_a_table_from_each_of_its_lines(mon
     found = states("Step 299 took 1897 ms.", log)
     assert found["1897 ms"] == "sourced"
     assert len(tried) <= 8
+
+
+@pytest.mark.parametrize("name", ["(unknown: C012)", "unknown; C012", "Other, small"])
+def test_a_row_whose_name_has_a_sign_and_a_blank_is_a_row_of_its_table(name: str) -> None:
+    out = (
+        f"country\nGermany            771.0\nSpain              471.7\nFrance             410.6\n{name:<19}200.4\n"
+        "Name: revenue, dtype: float64\ntotal 1853.7\n"
+    )
+    assert first("Germany is 41.6 % of the total.", out).state == "derived"
+    assert first("Germany brought 471.7.", out).state == "unsourced"
