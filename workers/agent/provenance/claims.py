@@ -73,7 +73,7 @@ _SENTENCE = re.compile(
     r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$"
+    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|(?<![\d.,])\b\d{1,2})\.$"
 )
 _CLAUSE = re.compile(
     r"[,;:](?=[\s\u2060\u3400-\u9fff])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"

@@ -240,6 +240,20 @@ def _of_sentence_before(claim: Claim, bench: Workbench, before: Sequence[Said]) 
         base, new = near[0], near[1]
         facts = tuple(each.fact for each in (new, base) if each.fact is not None)
         yield Result("change", facts, (new.value - base.value) / abs(base.value) * 100, False, "")
+    elif unit not in ("%", "pp") and _compares(claim, bench):
+        words = bench.scene.words_of(claim)
+        for one, other in combinations(near, 2):
+            a, b = one.fact, other.fact
+            if a is not None and b is not None and a.words & b.words & words and _of_one_measure(a, b):
+                yield Result("difference", (a, b), one.value - other.value, False, a.unit)
+
+
+def _of_one_measure(a: Fact, b: Fact) -> bool:
+    """Whether two facts stand in one column of a table, or at the same place of two records."""
+    if a.grid is None or b.grid is None:
+        return False
+    records = a.grid.record and b.grid.record and a.grid is not b.grid
+    return a.row == b.row and bool(a.words & b.words) if records else a.grid is b.grid and a.column == b.column
 
 
 def _of_before(claim: Claim, bench: Workbench, before: Sequence[Said]) -> Iterator[Result]:

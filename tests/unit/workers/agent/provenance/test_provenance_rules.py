@@ -674,3 +674,9 @@ def test_a_number_that_is_too_long_to_be_a_size_counts_nothing(line: str) -> Non
 def test_the_work_for_the_figures_of_a_report_grows_with_their_number(part: str) -> None:
     report = "| a | b |\n|---|---|\n" if part.startswith("|") else ""
     assert growth(lambda size: read_report(report + part * size), 100, instructions_in) < 5
+
+
+def test_a_sentence_may_end_with_a_decimal_number() -> None:
+    out = "country\nGermany            771.0\nSpain              471.7\nFrance             410.6\n(unknown)          200.4\n"
+    report = "Germany brought 771.0, Spain 471.7 and France 410.6. Another 200.4 come from customers without a country."
+    assert set(states(report, out).values()) == {"sourced"}
