@@ -35,6 +35,15 @@ _CONTRAST = re.compile(
 
 
 _FROM = re.compile(r"(?:\b(?:from|von|de|desde|du|des)\b|从|由)[\s\u2060]*$", re.IGNORECASE)
+_FORMER = re.compile(r"(?:\b(?:from|after|nach|après|tras)\b|从)[\s\u2060]*$", re.IGNORECASE)
+"""Words directly before what a figure was earlier, also without the figure that it became."""
+_REACHES = re.compile(
+    r"(?:\b(?:to|auf|bis|zu|à|a|hasta)\b|至|到|为)[\s\u2060]*(?:(?:about|nearly|just|only|nur|rund|etwa)[\s\u2060]+)?$",
+    re.IGNORECASE,
+)
+"""Words directly before the second figure of a change: "from 19,936 in February to 8,514"."""
+_TURNED = re.compile(r"[^\d,，、。]{0,8}?から")
+"""What Japanese writes behind the first figure of a change: "19,936ユーロから8,514ユーロに"."""
 _BEFORE_BRACKET = 40
 """This many characters before a bracket may name what the bracket is about."""
 
@@ -128,6 +137,39 @@ class Scene:
         return self._memory[key]
 
     def _allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        if claim.in_table or not any(isinstance(label, Day) for label in family.labels):
+            return self._named(claim, family)
+        first, second = self._course(claim)
+        if first is claim and second is not None:
+            own = [m for m in self.within(claim.end, second.start) if isinstance(m.label, Day)]
+            if found := _chosen(family, own):
+                return found
+        if first is claim:
+            named = self._named(claim, family)
+            return named and named | _former(family, named)
+        if second is claim and first is not None:
+            between = self.within(first.end, claim.start)
+            return self._named(claim, family, tuple(m for m in between if isinstance(m.label, Day)))
+        return self._named(claim, family)
+
+    def _course(self, claim: Claim) -> tuple[Claim | None, Claim | None]:
+        """The figures of a change that is told "from the first to the second", if the claim is one of them. With words
+        such as "down from" or "after" the first may stand alone."""
+        clause = [one for one in self._figures[claim.span] if one.clause == claim.clause]
+        at = clause.index(claim) if claim in clause else -1
+        text = self.reading.text
+        for first, second in ((at - 1, at), (at, at + 1)):
+            if not 0 <= first < second < len(clause):
+                continue
+            one, other = clause[first], clause[second]
+            opened = _FROM.search(text, one.clause[0], one.start)
+            turned = _TURNED.match(text, one.end, other.start)
+            if (opened and _REACHES.search(text, one.end, other.start)) or turned:
+                return one, other
+        return (claim if _FORMER.search(text, claim.clause[0], claim.start) else None), None
+
+    def _named(self, claim: Claim, family: Family, others: Sequence[Mention] = ()) -> frozenset[Label] | None:
+        """The labels of this family that the words around a claim name, except the mentions of `others`."""
         if claim.in_table:
             return (
                 _chosen(family, self.of_text(claim.row))
@@ -136,7 +178,7 @@ class Scene:
             )
         if (own := self._in_order(claim, family)) is not None:
             return own
-        inside = [m for m in self.within(*claim.clause) if _chosen(family, [m])]
+        inside = [m for m in self.within(*claim.clause) if m not in others and _chosen(family, [m])]
         if len(inside) > 1 and len(inside) == self._claims[claim.clause]:
             inside = [inside[self._rank(claim)]]
         if inside and self._claims[claim.clause] > len(inside):
@@ -294,6 +336,21 @@ def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | N
         elif mention.label in family.labels:
             found.add(mention.label)
     return frozenset(found) if found else None
+
+
+def _former(family: Family, named: frozenset[Label]) -> frozenset[Label]:
+    """The labels of the periods before the named ones: the one that comes right before, and the same a year before."""
+    days = sorted((label for label in family.labels if isinstance(label, Day)), key=_moment)
+    found: set[Label] = set()
+    for at, day in enumerate(days):
+        if day in named:
+            found.update(days[max(0, at - 1) : at])
+            found.update(one for one in days if day.year and one == day._replace(year=day.year - 1))
+    return frozenset(found)
+
+
+def _moment(day: Day) -> tuple[int, int, int, int]:
+    return day.year or 0, day.quarter or 0, day.month or 0, day.day or 0
 
 
 def _covers(label: Day, day: Day) -> bool:

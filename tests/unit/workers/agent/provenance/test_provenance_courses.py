@@ -1,0 +1,49 @@
+"""A change told from one figure to another: each figure finds its own period."""
+
+from __future__ import annotations
+
+import pytest
+from provenance_kit import states
+
+MONTHS = (
+    "month    revenue_eur\n2026-01     22113.87\n2026-02     19935.58\n2026-03      8513.63\n2026-04     18293.28\n"
+)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "In March 2026 revenue fell from €19,936 to €8,514.",
+        "In March 2026 revenue fell by 57 %, from €19,936 to €8,514.",
+        "In March 2026 revenue fell by 57 %, from €19,936 in February to €8,514.",
+        "Revenue fell from €19,936 in February to €8,514 in March.",
+        "Revenue fell from €19,936 to €8,514 in March.",
+        "Revenue fell to €8,514 in March, down from €19,936.",
+        "March brought €8,514, after €19,936 the month before.",
+        "Im März 2026 fiel der Umsatz von 19.936 € auf 8.514 €.",
+        "Im März fiel der Umsatz um 57 %, von 19.936 € im Februar auf 8.514 €.",
+        "En mars, le chiffre d'affaires est tombé de 19.936 € à 8.514 €.",
+        "En marzo los ingresos cayeron de 19.936 € a 8.514 €.",
+        "2026年3月收入从19,936欧元降至8,514欧元。",
+        "2026年3月の売上は19,936ユーロから8,514ユーロに減少しました。",
+    ],
+)
+def test_a_change_may_be_told_from_the_period_before(report: str) -> None:
+    assert set(states(report, MONTHS).values()) <= {"sourced", "derived"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "In March 2026 revenue fell from €22,114 to €8,514.",
+        "In March 2026 revenue was €19,936.",
+        "In March 2026 revenue rose from €8,514 to €18,293.",
+        "In February revenue fell from €19,936 to €8,514.",
+        "Revenue fell from €22,114 in February to €8,514 in March.",
+        "Revenue fell from €19,936 in February to €18,293 in March.",
+        "In March revenue fell from €22,114 in February to €8,514.",
+        "Im März lag der Umsatz bei einem Wert von 19.936 €.",
+    ],
+)
+def test_a_change_from_another_period_does_not_pass(report: str) -> None:
+    assert "unsourced" in states(report, MONTHS).values()
