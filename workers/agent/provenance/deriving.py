@@ -46,6 +46,14 @@ _OF = re.compile(
 )
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
 _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
+_MORE = re.compile(
+    r"[\s\u2060]*(?:more|less|fewer|higher|lower|larger|smaller|mehr|weniger|höher|niedriger|größer|kleiner|"
+    r"(?:de )?(?:plus|moins)|más|menos)\b[^.,;:()|\n]{0,40}?\b(?:than|als|que?)\b",
+    re.IGNORECASE,
+)
+"""What stands behind the size of a change: "14 % more orders than in February". It is no share of anything."""
+_THAN, _THAN_CHARS = re.compile(r"\b(?:than|als)\b|比", re.IGNORECASE), 16
+_MORE_BEFORE = re.compile(r"比[^，。；]{1,20}(?:多|少|高|低)了?[\s\u2060]*$")
 _IS_SHARE = re.compile(
     r"(?:[(（=:]|\b(?:or|i\.e\.|that is|which is|also|das sind|soit|oder|rund)|即|占|为|约|,)\W*$", re.IGNORECASE
 )
@@ -87,9 +95,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
             return
         yield from _match(claim, bench, _changes(claim, bench), signed=True)
         yield from _match(claim, bench, _of_ratio(claim, bench), signed=True)
-        moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(
-            claim, bench.scene
-        )
+        moved = _is_moved(claim, bench)
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
@@ -182,6 +188,14 @@ def _is_change(claim: Claim) -> bool:
     return has_word(key_of(claim.column), CHANGE_WORDS) and not has_word(key_of(claim.column), _SHARE)
 
 
+def _is_moved(claim: Claim, bench: Workbench) -> bool:
+    """Whether the words around a percentage make it the size of a change: "fell by 14 %", "14 % more than"."""
+    text, start = bench.text, claim.span[0]
+    if _BY.search(text, max(start, claim.start - 6), claim.start) and direction(claim, bench.scene):
+        return True
+    return bool(_MORE.match(text, claim.end) or _MORE_BEFORE.search(text, start, claim.start))
+
+
 def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
     """ "231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
     said = sorted(bench.said, key=lambda o: o.place)
@@ -267,10 +281,13 @@ def _changes(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _ordered(a: Operand, b: Operand, bench: Workbench) -> tuple[Operand, Operand]:
-    """The two figures of a change, its base first: the earlier one, else the one behind "from" or "than", else the
-    first one."""
+    """The two figures of a change, its base first: the date behind "than", else the earlier date, else the figure
+    behind "from" or "than", else the first figure."""
     days = _day(a, b, bench), _day(b, a, bench)
     if days[0] is not None and days[1] is not None and days[0] != days[1]:
+        for base, new, day in ((a, b, days[0]), (b, a, days[1])):
+            if _is_behind_than(day, bench):
+                return base, new
         return (a, b) if _key(days[0]) < _key(days[1]) else (b, a)
     first, second = (a, b) if a.place <= b.place else (b, a)
     if bench.claim.in_table or first.place < 0:
@@ -288,6 +305,15 @@ def _ordered(a: Operand, b: Operand, bench: Workbench) -> tuple[Operand, Operand
                 continue
             return second, first
     return first, second
+
+
+def _is_behind_than(day: Day, bench: Workbench) -> bool:
+    """Whether the sentence compares with this date: "January had 11 % more orders than February"."""
+    return any(
+        isinstance(mention.label, Day) and mention.label.fits(day)
+        for match in _THAN.finditer(bench.text, *bench.claim.span)
+        for mention in bench.scene.within(match.end(), match.end() + _THAN_CHARS)[:1]
+    )
 
 
 def _is_told(a: Operand, b: Operand, bench: Workbench) -> bool:

@@ -47,3 +47,26 @@ def test_a_change_may_be_told_from_the_period_before(report: str) -> None:
 )
 def test_a_change_from_another_period_does_not_pass(report: str) -> None:
     assert "unsourced" in states(report, MONTHS).values()
+
+
+ORDERS = (
+    "month    orders\n2026-01      59\n2026-02      53\n2026-03      58\n2026-04      57\n2026-05      59\n"
+    "2026-06      56\n2026-07      59\n2026-08      16\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "size"),
+    [
+        ("January had {} more orders than February.", "11 %"),
+        ("With {} fewer orders than in January, February was weak.", "10 %"),
+        ("Im Januar gab es {} mehr Bestellungen als im Februar.", "11 %"),
+        ("1月的订单比2月多{}。", "11%"),
+    ],
+)
+def test_a_percentage_of_more_or_less_is_no_share(report: str, size: str) -> None:
+    wrong = "13%" if "月" in report else "13 %"
+    assert states(report.format(wrong), ORDERS)[wrong] == "unsourced"
+    share = "14%" if "月" in report else "14 %"
+    assert states(report.format(size), ORDERS)[size] == "derived"
+    assert states(report.format(share), ORDERS)[share] == "unsourced"
