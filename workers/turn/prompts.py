@@ -96,10 +96,10 @@ class Prompts:
 
 @lru_cache(maxsize=256)  # each prompt of a turn asks for the same text
 def _hits(words: tuple[str, ...], text: str) -> int:
-    """How many of these words a text holds: whole words (with a plural s) in Latin letters, any occurrence in
-    Chinese."""
-    folded = text.casefold()
-    return sum(bool(_whole(word).search(folded)) if word.isascii() else word in folded for word in words)
+    """How many of these words a text holds: whole words (with a plural s) in Latin letters, any occurrence in Chinese
+    and Japanese."""
+    folded, known = text.casefold(), [word.casefold() for word in words]
+    return sum(bool(_whole(word).search(folded)) if word[0] < "\u2e80" else word in folded for word in known)
 
 
 @cache  # re's own cache forgets; each job is a fork of a process that knows these already

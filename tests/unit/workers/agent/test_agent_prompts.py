@@ -131,3 +131,32 @@ def test_the_system_prompt_names_every_tool_and_the_rules_that_matter() -> None:
     ):
         assert rule in native
         assert rule in fenced
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was our revenue per month?",
+        "Wie viel Umsatz hatten wir je Monat?",
+        "¿Cuánto vendimos por mes?",
+        "Quel est le chiffre d'affaires par mois ?",
+        "每个月的收入是多少？",
+        "毎月の売上はいくらですか。",
+    ],
+)
+def test_a_procedure_is_found_in_each_language_of_the_product(question: str) -> None:
+    assert PROMPTS.procedures(question) == (PROMPTS.render("howto_trend"),)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in PROMPTS.names if PROMPTS.file(name).words))
+def test_a_procedure_has_words_of_german_spanish_french_and_japanese(name: str) -> None:
+    known = {
+        "howto_clean": ("Ausreißer", "duplicado", "doublons", "外れ値"),
+        "howto_compare": ("vergleiche", "diferencia", "différence", "比較"),
+        "howto_join": ("verknüpfen", "unir", "fusionner", "結合"),
+        "howto_large": ("riesig", "enorme", "mémoire", "メモリ"),
+        "howto_predict": ("vorhersagen", "predecir", "prédire", "予測"),
+        "howto_trend": ("monatlich", "mensual", "mensuel", "推移"),
+    }
+    for word in known[name]:
+        assert PROMPTS.render(name) in PROMPTS.procedures(f"… {word} …")
