@@ -174,6 +174,9 @@ def _money_fits(claim: Claim, one: Derived, facts: Facts) -> bool:
     own = {fact.unit for fact in one.facts} - {""}
     if own & {"%", "pp"} or (own & _MONEY and unit not in own):
         return False
+    size = max(value for value, _ in claim.numeral.readings) * claim.numeral.scale
+    if any(facts.contradicts(fact, unit, size, one.value) for fact in one.facts):
+        return False
     return bool(own) or not facts.currencies or unit in facts.currencies
 
 

@@ -166,7 +166,8 @@ class Facts:
     """Everything that a report may rest on.
 
     `days`, `times` and `numbers_given` are what may be named without a row: dates of outputs, files and questions.
-    `currencies` and `scales` ("in T€") are those that the data or people named.
+    `currencies` and `scales` ("in T€") are those that the data or people named. `titled` are the unit and the scale
+    that the title of a cell gives to what it shows ("Revenue, in k EUR"), by the cell's number.
     """
 
     facts: list[Fact] = field(default_factory=list)
@@ -176,6 +177,7 @@ class Facts:
     counts: dict[int, Place] = field(default_factory=dict)
     currencies: set[str] = field(default_factory=set)
     scales: set[float] = field(default_factory=set)
+    titled: dict[int, tuple[str, float]] = field(default_factory=dict)
     families: list[Family] = field(default_factory=list)
     cells: int = 0
     _plain: _Index | None = None
@@ -203,6 +205,12 @@ class Facts:
         if self._labelled is None:
             self._labelled = LabelIndex(self.facts)
         return self._labelled.of(labels)
+
+    def contradicts(self, fact: Fact, unit: str, size: float, value: float) -> bool:
+        """Whether an amount of this size is not what the title of the fact's cell says of a value that it shows: €771
+        for 771 under "in k EUR". A unit or a scale of the fact itself comes first."""
+        titled, scale = self.titled.get(fact.place.cell, ("", 1.0))
+        return titled == unit and not fact.unit and fact.scale == 1.0 and size < abs(value) * scale / 2
 
     def known_day(self, day: Day) -> Place | None:
         """The facts with this date, or with a date inside its period."""

@@ -195,6 +195,8 @@ def _unit_fits(
     if unit in _MONEY:
         if own in _MONEY:
             return own == unit
+        if facts.contradicts(fact, unit, bounds(claim, scene.reading.text)[0].value, fact.value):
+            return False
         if own == "%" or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
             return False
         return not facts.currencies or unit in facts.currencies

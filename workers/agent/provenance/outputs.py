@@ -40,6 +40,10 @@ _THOUSANDS = re.compile(
 _MILLIONS = re.compile(r"(?<![A-Za-z])(?:Mio\.? ?€?|M€|M ?EUR|MEUR|MUSD|millions?|百万)(?![A-Za-z])", re.IGNORECASE)
 _WAN = re.compile(r"万元")
 _NAME = re.compile(r"^(?:Freq: [\w-]+, )?Name: (?P<name>.+?), (?:Length: \d+, )?dtype: ", re.MULTILINE)
+_UNIT_OF_TITLE = re.compile(
+    r"(?:\b(?:in|en)\s|[,;(\[（])\s*([kKTM]\s?(?:€|EUR|USD|\$)|[KT]EUR|Mio\.?\s?€|万元|亿元|千元)(?!\w)"
+)
+"""The unit that a title gives to all that its cell shows: "Revenue per country, in k EUR"."""
 _EARLIER_CELLS = 40
 _PERCENTILE = re.compile(r"[pq](\d\d)")
 _SIZES = re.compile(r"\[?(\d[\d,]{0,20}) rows x (\d{1,15}) columns\]?|\((\d{1,15}), (\d{1,15})\)")
@@ -158,6 +162,7 @@ def _add(part: Facts, facts: Facts) -> None:
         facts.counts.setdefault(count, place)
     facts.currencies |= part.currencies
     facts.scales |= part.scales
+    facts.titled |= part.titled
 
 
 # --- cells
@@ -195,6 +200,8 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
         facts.facts.append(Fact(float(ran.rows), 0, place, words=frozenset(("row",)), turn=turn))
     _code(step, number, facts)
     _units(step.title, facts)
+    if (titled := _UNIT_OF_TITLE.search(step.title)) and (unit := unit_of(titled[1]))[1] != 1.0:
+        facts.titled[number] = unit
     for fact in facts.facts[before:]:
         named = any(family.columns for family, _ in fact.keys)
         fact.percent = fact.percent or (percent and not named and fact.unit in ("", "%"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from provenance_kit import first, states
+from provenance_kit import first, shown, states
 
 from workers.agent.provenance import printed
 
@@ -140,3 +140,22 @@ def test_a_row_whose_name_has_a_sign_and_a_blank_is_a_row_of_its_table(name: str
     )
     assert first("Germany is 41.6 % of the total.", out).state == "derived"
     assert first("Germany brought 471.7.", out).state == "unsourced"
+
+
+COUNTRIES = "country\nGermany    771.0\nSpain      471.7\nFrance     410.6\nName: revenue, dtype: float64\n"
+
+
+@pytest.mark.parametrize("title", ["Revenue per country, in k EUR", "Umsatz je Land in T€", "Revenue (k€)"])
+def test_the_title_of_a_cell_gives_its_amounts_their_scale(title: str) -> None:
+    cell = shown(COUNTRIES, title)
+    for told in ("771.0 k EUR", "€771,000", "771 T€", "€0.77 million"):
+        assert set(states(f"Germany brought {told}.", cell).values()) == {"sourced"}, told
+    assert first("Germany brought €771.", cell).reason == "unit"
+    assert first("Without Germany it was €882.", cell).state == "unsourced"
+    table = "| country | revenue, k EUR |\n|---|---|\n| Germany | 771.0 |\n"
+    assert states(table, cell) == {"771.0": "sourced"}
+
+
+def test_a_title_without_a_scale_leaves_amounts_as_they_are() -> None:
+    assert first("Germany brought €771.", shown(COUNTRIES, "Revenue per country, in EUR")).state == "sourced"
+    assert first("Germany brought €771.", shown(COUNTRIES, "Top customers above 5 k EUR")).state == "sourced"
