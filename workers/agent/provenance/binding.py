@@ -44,6 +44,7 @@ _REACHES = re.compile(
 """Words directly before the second figure of a change: "from 19,936 in February to 8,514"."""
 _TURNED = re.compile(r"[^\d,，、。]{0,8}?から")
 """What Japanese writes behind the first figure of a change: "19,936ユーロから8,514ユーロに"."""
+_OWN = re.compile(r"[\s\u2060]*(?:の|的|['’]s)?[\s\u2060]*[$€£¥]?")
 _BEFORE_BRACKET = 40
 """This many characters before a bracket may name what the bracket is about."""
 
@@ -139,22 +140,27 @@ class Scene:
     def _allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
         if claim.in_table or not any(isinstance(label, Day) for label in family.labels):
             return self._named(claim, family)
-        first, second = self._course(claim)
-        if first is claim and second is not None:
-            own = [m for m in self.within(claim.end, second.start) if isinstance(m.label, Day)]
-            if found := _chosen(family, own):
+        first, second, turn = self._course(claim)
+        if first is not None and second is not None:
+            start, end = (first.end, turn) if first is claim else (turn, second.start)
+            if found := _chosen(family, [m for m in self.within(start, end) if isinstance(m.label, Day)]):
                 return found
-        if first is claim:
+            other = self.within(*((turn, second.start) if first is claim else (first.end, turn)))
+            named = self._named(claim, family, tuple(m for m in other if isinstance(m.label, Day)))
+        else:
             named = self._named(claim, family)
-            return named and named | _former(family, named)
-        if second is claim and first is not None:
-            between = self.within(first.end, claim.start)
-            return self._named(claim, family, tuple(m for m in between if isinstance(m.label, Day)))
-        return self._named(claim, family)
+        if first is not claim or not named or self._stands_before(claim, family):
+            return named
+        return named | _former(family, named)
 
-    def _course(self, claim: Claim) -> tuple[Claim | None, Claim | None]:
-        """The figures of a change that is told "from the first to the second", if the claim is one of them. With words
-        such as "down from" or "after" the first may stand alone."""
+    def _stands_before(self, claim: Claim, family: Family) -> bool:
+        """Whether a name stands right before a figure, and so is its own: "2月の19,936", "February's 19,936"."""
+        before = [m for m in self.within(claim.clause[0], claim.start) if _chosen(family, [m])]
+        return bool(before) and _OWN.fullmatch(self.reading.text, before[-1].end, claim.start) is not None
+
+    def _course(self, claim: Claim) -> tuple[Claim | None, Claim | None, int]:
+        """The figures of a change that is told "from the first to the second", if the claim is one of them, and where
+        the words of the second begin. With words such as "down from" or "after" the first may stand alone."""
         clause = [one for one in self._figures[claim.span] if one.clause == claim.clause]
         at = clause.index(claim) if claim in clause else -1
         text = self.reading.text
@@ -162,11 +168,11 @@ class Scene:
             if not 0 <= first < second < len(clause):
                 continue
             one, other = clause[first], clause[second]
-            opened = _FROM.search(text, one.clause[0], one.start)
-            turned = _TURNED.match(text, one.end, other.start)
-            if (opened and _REACHES.search(text, one.end, other.start)) or turned:
-                return one, other
-        return (claim if _FORMER.search(text, claim.clause[0], claim.start) else None), None
+            if turned := _TURNED.match(text, one.end, other.start):
+                return one, other, turned.end()
+            if _FROM.search(text, one.clause[0], one.start) and (to := _REACHES.search(text, one.end, other.start)):
+                return one, other, to.start()
+        return (claim if _FORMER.search(text, claim.clause[0], claim.start) else None), None, claim.end
 
     def _named(self, claim: Claim, family: Family, others: Sequence[Mention] = ()) -> frozenset[Label] | None:
         """The labels of this family that the words around a claim name, except the mentions of `others`."""
