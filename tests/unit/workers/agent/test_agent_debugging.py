@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from agent_kit import BRIEFED, SALES, asked, cell, failed, play, run, turn
 
@@ -14,6 +16,8 @@ from workers.agent.observation import noticed
 from workers.agent.source import compared_values
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel
+from workers.sources.errors import LoginCanWrite
+from workers.sources.query import require_read_only
 
 VARIABLES = "df: DataFrame of 412 rows, columns 'Amount' object\nnearest to 'amount': 'Amount'"
 AGAIN: tuple[Step, ...] = (
@@ -150,3 +154,32 @@ def test_the_observation_says_what_was_noticed_outside_of_the_data() -> None:
 )
 def test_texts_that_columns_are_compared_with_are_found(code: str, found: tuple[tuple[str, str], ...]) -> None:
     assert set(compared_values(code)) == set(found)
+
+
+def refused_login() -> str:
+    """What a cell shows when the login of its source could write."""
+    shop = SimpleNamespace(name="shop", settings=SimpleNamespace(accept_writable_login=False))
+    access = SimpleNamespace(read_only=False, writes=["it is a superuser"], mend="CREATE ROLE reader;\n")
+    with pytest.raises(LoginCanWrite) as refused:
+        require_read_only(shop, access)  # type: ignore[arg-type]
+    return f"executor.inside.host_requests.RequestRefused: {refused.value}"
+
+
+def test_an_error_that_only_an_admin_can_mend_is_not_to_be_repaired() -> None:
+    steps = (
+        asked(),
+        run("query('select 1')", "c1"),
+        failed(refused_login(), code="query('select 1')", call_id="c1"),
+        run("query('select 2')", "c2"),
+        failed(refused_login(), code="query('select 2')", call_id="c2", number=2),
+    )
+    closed = (
+        step.model_copy(update={"error_name": "RequestRefused"}) if isinstance(step, CellRan) else step
+        for step in steps
+    )
+    action = decide(turn(*closed))
+    assert isinstance(action, AskModel)
+    assert action.purpose == "act"
+    last = str(action.messages[-1]["content"])
+    assert "No code can mend this: an admin has to." in last
+    assert "repair it" not in last

@@ -419,8 +419,14 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             },
         ],
         "repair": [
-            {"status": status, "line": 2, "not_set": ["x"], "hint": "", "cell_timeout_s": "120", "memory_mb": 2048}
-            for status in ("error", "timeout", "killed", "died", "undone")
+            {
+                "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "cell_timeout_s": "120",
+                "memory_mb": 2048,
+            }
+            for status, admin in (
+                ("error", False), ("error", True), ("timeout", False), ("killed", False), ("died", False),
+                ("undone", False),
+            )
         ],
         "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],
         "not_approved": [
