@@ -106,7 +106,10 @@ def _run_end(lines: Sequence[str], at: int) -> int:
         # The name of an index stands alone above a series, narrower than the rows.
         end = _while(lines, at + 1, lambda line: len(line) == len(second))
         return end if end - at >= 3 and _numbers_at_end(lines[at + 1 : end]) else at + 1
-    end = _while(lines, at, lambda line: abs(len(line) - width) == 0 or (len(line) < width and _is_narrow(line)))
+    # Below the rows, an indented line is the header of the next table: the names of an index begin at the margin.
+    below = at + 2
+    end = _while(lines, at, lambda line: len(line) == width or (len(line) < width and _is_narrow(line)))
+    end = next((n for n in range(below, end) if len(lines[n]) < width and lines[n][0].isspace()), end)
     if end - at >= 2:
         return end
     second = lines[at + 1] if at + 1 < len(lines) else ""

@@ -159,3 +159,14 @@ def test_the_title_of_a_cell_gives_its_amounts_their_scale(title: str) -> None:
 def test_a_title_without_a_scale_leaves_amounts_as_they_are() -> None:
     assert first("Germany brought €771.", shown(COUNTRIES, "Revenue per country, in EUR")).state == "sourced"
     assert first("Germany brought €771.", shown(COUNTRIES, "Top customers above 5 k EUR")).state == "sourced"
+
+
+def test_the_header_of_the_next_table_is_no_row_of_the_table_before() -> None:
+    out = (
+        "m               2026-06   2026-07   2026-08\ncountry                                    \n"
+        "France         35079.71  34913.97  10408.70\nGermany        21579.60  22167.60   6071.10\n"
+        "                 last_order\n0 2026-08-09 10:10:00+00:00\n"
+    )
+    report = "In France it fell from 34,914 in July to 10,409 in August (−70 %). Germany made 22,168 in July."
+    assert set(states(report, out).values()) <= {"sourced", "derived"}
+    assert first("France made 22,168 in July.", out).state == "unsourced"
