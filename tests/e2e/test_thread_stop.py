@@ -12,7 +12,7 @@ import pytest
 from harness import Stack, Start, Talk
 from patience import PATIENCE_S
 
-from core.steps import Asked
+from core.steps import Asked, Replied, ToolCall
 from core.values import Lease, ThreadKey
 from executor.client import SessionClient
 from tryout.blocks_text import message_text
@@ -302,6 +302,9 @@ def test_a_stop_that_finds_the_worker_dead_ends_the_cell_it_left_behind(start: S
         asked = Asked(user=mail.user, author=mail.author, text=mail.text, ts=mail.ts)
         stack.store.take_mail(lease, turn.id, [mail.id], [asked])
         stack.store.set_thread_node(lease, stack.settings.node_id)
+        # A cell begins when the reply that asks for it is stored.
+        call = ToolCall(id="call-1", name="run_python", arguments=json.dumps({"code": SLOW, "title": "Wait long"}))
+        stack.store.append_step(lease, turn.id, Replied(purpose="act", calls=(call,)))
         cell = threading.Thread(target=sessions.run, args=(key.id, f"{turn.id}/c1", SLOW))
         cell.start()
         stack.wait_for(lambda: (at := sessions.where(key.id)) is not None and (at.line or 0) > 3, "the cell to begin")

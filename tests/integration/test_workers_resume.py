@@ -219,6 +219,8 @@ OUTSIDE = {
     *("add_schedule", "set_schedule_state"),  # nothing is scheduled
     "import_thread",  # an operator's: tests/unit/tryout/test_tryout_imports.py
     *("fork_thread", "note_source"),  # nobody forks or loads a thread: tests/unit/workers/turn/test_turn_fork.py
+    "begin_heir",  # nothing is answered in a direct message: tests/unit/workers/turn/test_turn_sources.py
+    "give_up_contents",  # no thread is purged meanwhile: tests/unit/workers/turn/test_turn_lost_lease.py
     # those of scheduled runs: test_service_schedules.py
     *("begin_run", "move_schedule", "claim_run", "end_run", "free_runs", "postpone_run"),
     *("save_installation", "forget_installation", "note_org_team"),  # the bot's: test_bot_oauth.py

@@ -8,10 +8,12 @@ from functools import partial
 
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import CellRan, Commanded, Inherited, Moved, Replied, ShellIs, Step
+from core.steps import CellRan, Commanded, Corrected, Inherited, Moved, ShellIs, Step
 from core.telemetry import get_logger
 from core.values import Language, Lease
 from workers.agent.about_steps import cells, cells_not_in, has_shell
+from workers.agent.parse import read_reply
+from workers.agent.turn import episodes
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
@@ -83,13 +85,11 @@ def goes_further(begun: Iterable[str], turns: Sequence[Sequence[Step]], turn_id:
     """Whether cells have begun in a session that the thread's steps cannot have asked for yet.
 
     `begun` are their ids, `turns` the steps of all turns, that of the id `turn_id` last. A cell begins after the reply
-    that asks for it was stored, and the next one after its result was.
+    that asks for it was stored, and the next one after its result was. A reply may ask for several.
     """
     thread, _, number = turn_id.rpartition("/t")
     steps = turns[-1] if turns else ()
     stored = {step.cell_id for step in steps if isinstance(step, CellRan)}
-    last = max((place for place, step in enumerate(steps) if isinstance(step, CellRan)), default=-1)
-    may_wait = any(isinstance(step, Replied | Commanded) for step in steps[last + 1 :])
     unknown = 0
     for cell_id in begun:
         found = _CELL.fullmatch(cell_id)
@@ -98,7 +98,20 @@ def goes_further(begun: Iterable[str], turns: Sequence[Sequence[Step]], turn_id:
         if int(found["turn"]) > int(number):
             return True
         unknown += found["turn"] == number and found["kind"] == "c" and cell_id not in stored
-    return unknown > may_wait
+    return unknown > _asks_for_a_cell(steps)
+
+
+def _asks_for_a_cell(steps: Sequence[Step]) -> bool:
+    """Whether a command, or a call of the last reply, may have begun a cell whose result is not stored."""
+    last = max((place for place, step in enumerate(steps) if isinstance(step, CellRan)), default=-1)
+    if any(isinstance(step, Commanded) for step in steps[last + 1 :]):
+        return True
+    _, found = episodes(steps)
+    if not found:
+        return False
+    answered = {step.call_id for step in found[-1].steps if isinstance(step, CellRan | Corrected)}
+    asked = read_reply(found[-1].reply, found[-1].number).intents
+    return any(intent.call_id not in answered for intent in asked)
 
 
 def lacks_cells(begun: Iterable[str], turns: Sequence[Sequence[Step]]) -> bool:

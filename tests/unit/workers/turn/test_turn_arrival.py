@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
-from core.steps import CellRan, Moved, Replied, Step
+from core.steps import CellRan, Moved, Replied, Step, ToolCall
 from core.values import Lease, ThreadKey
 from workers.models.scripted import ScriptedModel
 from workers.turn.arrival import goes_further, lacks_cells
@@ -130,8 +130,10 @@ def ran(cell_id: str, status: str = "ok") -> Step:
     return CellRan(call_id="1", cell_id=cell_id, title="", code="", status=status)  # type: ignore[arg-type]
 
 
-def replied() -> Step:
-    return Replied.model_construct(kind="replied")
+def replied(*calls: str) -> Step:
+    """A reply that asks for a cell by each of these calls."""
+    asked = (ToolCall(id=call, name="run_python", arguments='{"code": "1"}') for call in calls or ("1",))
+    return Replied(purpose="act", calls=tuple(asked))
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,8 @@ def replied() -> Step:
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied()], True),
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied(), ran(f"{TURN}/c1")], True),
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied(), ran(f"{TURN}/c1"), replied()], False),
+        ([f"{TURN}/c1", f"{TURN}/c2"], [replied("1", "2"), ran(f"{TURN}/c1")], False),
+        ([f"{TURN}/c1"], [Replied(purpose="act", text="```python\nx = 1\n```")], False),
         ([f"{TURN}/c1:team", f"{TURN}:files:0123456789ab"], [], False),
         (["T1:C1:1.1/t3/c1"], [replied()], True),
         (["T1:C1:1.1/t1/c9", "T1:C1:9.9/t7/c1"], [], False),
