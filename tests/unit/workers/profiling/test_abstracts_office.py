@@ -97,6 +97,15 @@ def test_a_document_without_tables_has_its_words(describe: Describe, folder: Pat
     assert (abstract.text, list(abstract.tables), loaded(abstract.read_hint).strip()) == ("Hello", [], "Hello")
 
 
+def test_a_table_that_only_makes_room_is_none(describe: Describe, folder: Path) -> None:
+    (folder / "a.docx").write_bytes(document(table([["", ""], ["", ""]]), paragraph("Hello")))
+    abstract = sole(describe("a.docx"))
+    assert (abstract.text, list(abstract.tables)) == ("Hello", [])
+    (folder / "b.docx").write_bytes(document(table([["", ""]]), table(SALES)))
+    (frame,) = frames(sole(describe("b.docx")))
+    assert frame["units"].tolist() == [1234, 980, 12]
+
+
 def test_more_tables_than_are_described_are_counted(describe: Describe, folder: Path) -> None:
     (folder / "a.docx").write_bytes(document(*[table(SALES)] * 23))
     abstract = sole(describe("a.docx"))
