@@ -62,13 +62,6 @@ class CellQueue:
                 cell.attached.remove(attached)
         self._undecided = [cell for cell in self._undecided if cell.attached]
 
-    def attached(self) -> list[Attached]:
-        """The clients that wait for any of them, each once."""
-        found: list[Attached] = []
-        for cell in self._all():
-            found += [one for one in cell.attached if one not in found]
-        return found
-
     def begin(self) -> Cell:
         """The next cell runs now. Raises IndexError when none is queued."""
         self.running = self._queued.popleft()

@@ -52,9 +52,7 @@ class CellRunner:
         workspace: Workspace,
         limits: Limits,
         interpreters: Callable[[Owner], Interpreters],
-        refused: Callable[[OSError], None],
     ) -> None:
-        """`refused` is called when the disk refuses what is to be written of a cell, which then has no end."""
         self.cells = CellQueue()
         self.run: CellRun | None = None
         """The running cell in its subprocess."""
@@ -75,7 +73,6 @@ class CellRunner:
         """The cell that has ended last, until its result is on the disk."""
         self._taking: Task[None] | None = None
         """The taking of what it made, and the writing of its result."""
-        self._refused = refused
         self._waiting: list[Callable[[], None]] = []
         """What is called once the variables are kept."""
         self._is_begin_looked_at = False
@@ -104,7 +101,7 @@ class CellRunner:
         session = interpreter.take()
         if session is None or not self._workspace.is_filled:
             return
-        with self._or_it_is_given_up():
+        with self._or_the_host_ends():
             self._begin_next()
             cell.started = time.monotonic()
             self.run = CellRun(self._loop, cell, session, self._time_out)
@@ -142,7 +139,7 @@ class CellRunner:
         self._late = None
         self._workspace.enter(session)
         self._output.open(self.limits)
-        self._work.do(self._thread.thread_id, self._workspace.fill(), lambda _: self.advance(), end_the_host)
+        self._work.do(self._thread.thread_id, self._workspace.fill(), lambda _: self.advance(), _raise)
 
     def interpreter_ready(self, interpreter: Interpreter) -> None:
         """It takes a cell now, and nothing is left to be kept."""
@@ -202,7 +199,7 @@ class CellRunner:
         cell.line = session.where() if cell.stopped_by is not None else None
         status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
         fate = self._interpreter_of(cell).fate()
-        with self._or_it_is_given_up():
+        with self._or_the_host_ends():
             self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
         self.interpreter_ends()
         return True
@@ -220,12 +217,12 @@ class CellRunner:
     # The parts of the above
 
     @contextmanager
-    def _or_it_is_given_up(self) -> Iterator[None]:
-        """Where the disk refuses what is written of a cell, the thread is given up: otherwise the cell never ends."""
+    def _or_the_host_ends(self) -> Iterator[None]:
+        """Where the disk has no room for what is written of a cell, the host ends: otherwise the cell never would."""
         try:
             yield
         except OSError as error:  # raised now, it could go to a client whose request came meanwhile
-            self._loop.call_later(0.0, partial(self._refused, error))
+            self._loop.call_later(0.0, partial(_raise, error))
 
     def _look_at_begin(self, after_s: float) -> None:
         self._is_begin_looked_at = True
@@ -288,10 +285,10 @@ class CellRunner:
         self._late = 0
         collecting = self._workspace.collect(cell.id, self.limits, changed=changed)
         taking = self._take(self._ended, collecting)
-        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, end_the_host)
+        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, _raise)
 
     def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
-        with self._or_it_is_given_up():
+        with self._or_the_host_ends():
             self._write_down(ended, (yield from collecting))
 
     def _write_down(self, ended: EndedCell, found: Collection) -> None:
@@ -331,8 +328,7 @@ class CellRunner:
             self.when_kept(call)
 
 
-def end_the_host(error: Exception) -> None:
-    """Raise it in the loop, which nobody catches."""
+def _raise(error: Exception) -> None:
     raise error
 
 

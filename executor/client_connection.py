@@ -172,11 +172,6 @@ class Connection:
         if not self._closed:
             self._send({"type": "error", "message": _sentence(error), "again": again})
 
-    def ask_again(self, error: OSError) -> None:
-        """Say that the cell that it waits for has no result, and that asking later may help."""
-        if not self._closed:
-            self._send({"type": "error", "message": str(error), "again": True})
-
     def _handle(self, message: Message) -> None:
         is_call = message.get("type") not in ("reply", "approval")
         self._calls += is_call

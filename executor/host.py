@@ -200,11 +200,7 @@ class Host:
         if thread_id not in self._notebooks:
             thread = self._home.thread(thread_id)
             workspace = Workspace(thread, self._home, self._watcher)
-
-            def refused(error: OSError) -> None:
-                self._give_up(notebook, error)
-
-            notebook = self._notebooks[thread_id] = Notebook(
+            self._notebooks[thread_id] = Notebook(
                 thread,
                 loop=self._loop,
                 disk=self._disk,
@@ -213,25 +209,8 @@ class Host:
                 workspace=workspace,
                 limits=self._limits,
                 interpreters=partial(self._make_interpreters, workspace),
-                refused=refused,
             )
         return self._notebooks[thread_id]
-
-    def _give_up(self, notebook: Notebook, error: OSError) -> None:
-        """The disk refuses what is to be written of a cell: its thread alone is left, as if the host had died.
-
-        Whoever waits for one of its cells is told, and asks again: the thread is opened anew then.
-        """
-        thread_id = notebook.thread.thread_id
-        if self._notebooks.get(thread_id) is not notebook:
-            return
-        report(f"the session of {thread_id} ends: the disk refuses what is written of it ({error.strerror})")
-        del self._notebooks[thread_id]
-        waiting = notebook.leave_alone()
-        notebook.close()
-        for connection in self._connections:
-            if connection in waiting:
-                connection.ask_again(error)
 
     def purge(self, thread_id: str, answer: Callable[[str], None]) -> None:
         """Delete all that is kept of a thread; `answer` gets why that failed, "" when it is done."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from executor.cell import Attached, Cell
-from executor.cell_runner import CellRunner, Interpreters, end_the_host
+from executor.cell_runner import CellRunner, Interpreters
 from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.exported import export_message, exported_session_from
@@ -45,12 +45,8 @@ class Notebook:
         workspace: Workspace,
         limits: Limits,
         interpreters: Callable[[Notebook, Owner], Interpreters],
-        refused: Callable[[OSError], None] = end_the_host,
     ) -> None:
-        """`interpreters` makes the Python of the thread, and the bash where it is on.
-
-        `refused` is called when the disk refuses what is to be written of a cell: such a notebook is to be closed.
-        """
+        """`interpreters` makes the Python of the thread, and the bash where it is on."""
         self.thread = thread
         self._disk = disk
         self._home = home
@@ -64,7 +60,6 @@ class Notebook:
             workspace=workspace,
             limits=limits,
             interpreters=lambda owner: interpreters(self, owner),
-            refused=refused,
         )
         self._given = GivenFiles(thread, home, workspace)
         self._cells = self._runner.cells
@@ -195,16 +190,6 @@ class Notebook:
         """A client has gone; its cell runs on. A command that nobody waits for is not run without an approval."""
         self._cells.detach(attached)
         self._attached_changed()
-
-    def leave_alone(self) -> list[Attached]:
-        """Those who wait for its cells, none of whom is told of them any more. Nothing more is written of the one that
-        ran, either: another notebook may be open when its subprocess is gone.
-        """
-        attached = self._cells.attached()
-        for one in attached:
-            self._cells.detach(one)
-        self._cells.end()
-        return attached
 
     def interrupt(self) -> bool:
         """Stop the running cell and keep the session. False when none runs."""
