@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -294,11 +295,9 @@ def _html(path: str, size: int, bounds: Bounds) -> Described:
     text = _Text(path, size, bounds)
     described = _document(text, "html")
     named = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
-    try:
+    with contextlib.suppress(ValueError, etree.LxmlError):
         described["text"] = pages.words_of(text.head)
-        described |= pages.tables_of(text.head, bounds, lambda more: _call("pd.read_html", path, named | more))
-    except (ValueError, etree.LxmlError):
-        pass
+    described |= pages.tables_of(text.head, bounds, lambda more: _call("pd.read_html", path, named | more))
     described["text"] = described["text"][: bounds.text]
     return described
 

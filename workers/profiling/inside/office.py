@@ -43,21 +43,11 @@ def word(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
         "text": "\n".join(line for raw in words.splitlines() if (line := raw.strip()))[: bounds.text],
         "read_hint": f"mammoth.extract_raw_text(open({path!r}, 'rb')).value",
     }
-    found = _tables(page.replace("</p>", "</p> "), parted, bounds)
+    found = tables_of(page.replace("</p>", "</p> "), bounds, lambda more: call_with("pd.read_html", parted, more))
     for number, table in enumerate(found.get("tables", [])):
         table["name"] = f"table {number + 1}"
         table["read"] = table["read"] or f"{found['read_hint'].removesuffix('[0]')}[{number}]"
     return found | described
-
-
-def _tables(page: str, taken: str, bounds: Bounds) -> dict[str, Any]:
-    """What `tables_of` finds; nothing where no table holds a word."""
-    from lxml import etree  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
-
-    try:
-        return tables_of(page, bounds, lambda more: call_with("pd.read_html", taken, more))
-    except (ValueError, etree.LxmlError):
-        return {}
 
 
 def slides(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:

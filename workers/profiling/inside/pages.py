@@ -29,14 +29,19 @@ def words_of(page: str) -> str:
 
 
 def tables_of(page: str, bounds: Bounds, line: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
-    """The tables of a page, the line that reads the first one, and notes; nothing when it has no table.
+    """The tables of a page, the line that reads the first one, and notes; nothing when no table holds a word.
 
-    `line` writes the call of `pandas.read_html` with more arguments. Raises ValueError and LxmlError.
+    `line` writes the call of `pandas.read_html` with more arguments.
     """
-    from lxml import html  # noqa: PLC0415 - as above
+    from lxml import etree, html  # noqa: PLC0415 - as above
 
-    if not page or not html.document_fromstring(page).xpath("//table//td"):
+    try:
+        return _tables(page, bounds, line) if html.document_fromstring(page).xpath("//table//td") else {}
+    except (ValueError, etree.LxmlError):  # of an empty page, and of tables that only make room
         return {}
+
+
+def _tables(page: str, bounds: Bounds, line: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
     styles, beyond = _styles(page, bounds)
     # a page is parsed once for each way in which its numbers are written, not for each of its tables
     read = {style: _read(page, style.arguments()) for style in set(styles)}
