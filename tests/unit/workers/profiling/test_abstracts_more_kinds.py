@@ -6,25 +6,21 @@ wrote.
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 import sqlite3
 import struct
-import tempfile
-import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
-import pdfplumber
 import pyreadstat
 import pytest
 import xlwt
 from fpdf import FPDF
+from lines_that_load import loaded, sole
 from PIL import Image
 
 from core.steps import FileAbstract, FileProblem
@@ -32,26 +28,6 @@ from core.steps import FileAbstract, FileProblem
 Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 
 FILES = Path(__file__).with_name("files")
-MODULES = {
-    "pd": pd, "Path": Path, "json": json, "sqlite3": sqlite3, "duckdb": duckdb, "zipfile": zipfile,
-    "tempfile": tempfile, "pyreadstat": pyreadstat, "pdfplumber": pdfplumber,
-}  # fmt: skip
-
-
-def loaded(line: str) -> Any:
-    """What a line loads. It leaves its file to the collector, so that runs here; it walks what is left only once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        found = eval(line, dict(MODULES))
-        gc.collect()
-        gc.freeze()
-    return found
-
-
-def sole(described: tuple[list[FileAbstract], list[FileProblem]]) -> FileAbstract:
-    (abstract,), problems = described
-    assert not problems
-    return abstract
 
 
 def frames(abstract: FileAbstract) -> dict[str, pd.DataFrame]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import io
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import mammoth
 import pandas as pd
 import pptx
 import pytest
+from lines_that_load import loaded, sole
 from office_files import binary_workbook, cells_of, document, paragraph, table
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
@@ -24,25 +21,8 @@ from core.steps import FileAbstract, FileProblem
 
 Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 
-MODULES = {"pd": pd, "io": io, "mammoth": mammoth, "pptx": pptx, "zipfile": zipfile, "gzip": gzip}
 BOX = (Inches(1), Inches(1), Inches(4), Inches(2))
 SALES = [["region", "units", "price"], ["North", "1.234", "10,50"], ["South", "980", "9,25"], ["West", "12", "7,00"]]
-
-
-def loaded(line: str) -> Any:
-    """What a line loads. It leaves its file to the collector, so that runs here; it walks what is left only once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        found = eval(line, dict(MODULES))
-        gc.collect()
-        gc.freeze()
-    return found
-
-
-def sole(described: tuple[list[FileAbstract], list[FileProblem]]) -> FileAbstract:
-    (abstract,), problems = described
-    assert not problems
-    return abstract
 
 
 def frames(abstract: FileAbstract) -> list[pd.DataFrame]:
