@@ -9,12 +9,12 @@ from sqlalchemy import func, select
 
 from core.rows import Spent
 from core.store import tables as t
-from core.store.part import Part, now, storable
-from core.values import ThreadKey
+from core.store.part import Part, insert_under, lease_lost, lease_values, now, parameters, storable, writes
+from core.values import Lease, ThreadKey
 
 
 class Spending(Part):
-    """Table `model_calls`. Its rows are written together with the steps of the calls (`turns.py`)."""
+    """Table `model_calls`. The row of a call that was answered is written together with its step (`turns.py`)."""
 
     def spent(
         self,
@@ -42,6 +42,16 @@ class Spending(Part):
         with self._reading() as db:
             prompt, cached, completion, cost, calls = db.execute(query).one()
         return Spent(int(prompt), int(cached), int(completion), None if cost is None else int(cost), int(calls))
+
+    @writes
+    def note_left_call(self, lease: Lease, turn_id: str, spent: Spent, *, user: str, model: str) -> None:
+        """Note a model call that was left before its reply had come, so that it has no step. Raises LeaseLost."""
+        query = insert_under(t.model_calls.insert(), parameters(t.model_calls, CALL_COLUMNS, "_call"))
+        row = call_row(lease.thread_id, spent, turn_id=turn_id, user=user, model=model)
+        values = lease_values(lease) | {f"{name}_call": value for name, value in row.items()}
+        with self._guarded(lease, turn_id) as db:
+            if db.execute(query, values).rowcount != 1:
+                raise lease_lost(lease)
 
 
 CALL_COLUMNS = tuple(column.name for column in t.model_calls.columns if column.name != "id")

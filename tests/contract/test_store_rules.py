@@ -290,6 +290,7 @@ FENCED: dict[str, Callable[[Store, Lease, str], object]] = {
     "set_turn_status": lambda store, lease, turn: store.set_turn_status(lease, turn, "done"),
     "take_mail": lambda store, lease, turn: store.take_mail(lease, turn, [1], [ASKED]),
     "append_step": lambda store, lease, turn: store.append_step(lease, turn, REPLIED),
+    "note_left_call": lambda store, lease, turn: store.note_left_call(lease, turn, Spent(7), user="U1", model="m"),
     "add_thread_file": lambda store, lease, turn: store.add_thread_file(lease, stored("a.csv")),
     "save_report": lambda store, lease, turn: store.save_report(lease, turn, "# report", []),
     "complete_report": lambda store, lease, turn: store.complete_report(lease, turn, "# report", []),
@@ -387,6 +388,7 @@ def test_a_write_with_an_older_token_is_refused_and_changes_nothing(store: Store
     assert store.report(turn.id) is None
     assert store.outbox_get("key") is None
     assert store.thread_node(THREAD) is None
+    assert store.spent().calls == 0
 
 
 def test_the_fence_only_rises(store: Store, lease: Lease) -> None:

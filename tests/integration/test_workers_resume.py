@@ -208,6 +208,7 @@ OUTSIDE = {
     *("purge_thread", "purge_order_done", "contents_deleted", "audit"),  # an administrator's or the janitor's
     *("raise_fence", "take_thread"),  # a lease is taken before its turn goes on
     "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
+    "note_left_call",  # nobody stops a model's call: tests/unit/workers/turn/test_turn_stopping.py
     *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything
     "outbox_take_up",  # the bot's, when somebody presses

@@ -2,7 +2,7 @@
 
 The sums are read right before each call, and the call itself is estimated. Turns that run at the same moment do not see
 each other's last call. So a day's budget may be exceeded by as many calls as there are workers. An endpoint that
-reports no tokens is not counted.
+reports no tokens is not counted, but for calls that somebody stopped: those count as estimated.
 """
 
 from __future__ import annotations

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from core.blobs import Blobs
-from core.errors import BlobMissing, BlobsUnreachable
-from core.steps import ModelFailed, Purpose, Replied, Resumed, Step
+from core.errors import BlobMissing, BlobsUnreachable, LeaseLost
+from core.steps import ModelFailed, Purpose, Replied, Resumed, Step, Usage
 from core.telemetry import get_logger
 from workers.agent.about_steps import payer
 from workers.agent.actions import AskModel, Message
 from workers.agent.consequences import follow_up
-from workers.agent.messages import size
+from workers.agent.messages import size, tokens_of
 from workers.agent.pictures import MOST_BYTES, pictures_in
+from workers.agent.text import tokens_in
 from workers.agent.turn import Turn
 from workers.models.base import (
     ContextTooLong,
@@ -23,6 +26,7 @@ from workers.models.base import (
     ModelRefused,
     ModelRequest,
     ModelUnavailable,
+    OnDelta,
 )
 from workers.turn.budgets import spent_of
 from workers.turn.context import RetryLater
@@ -71,8 +75,9 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     try:
         # What a judge, a second way or a debugger says is for nobody's eyes.
         show = live.add if action.purpose == "act" else _show_nothing
+        heard = _Heard(show)
         with context.waiting.one_more():
-            reply = complete_unless_stopped(model, request, show, turn.is_unwanted)
+            reply = complete_unless_stopped(model, request, heard.add, turn.is_unwanted)
     except ModelError as error:
         log.warning("model_failed", failure=type(error).__name__, error=error)
         if isinstance(error, ModelUnavailable) and _waits(turn.steps):
@@ -81,6 +86,8 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         turn.append_reply(failed, *follow_up(view, failed))
         return
     if reply is None:
+        asked = tokens_of(shown) + tokens_in(json.dumps(action.tools))
+        _note_left(turn, model.name, Usage(prompt_tokens=asked, completion_tokens=heard.tokens))
         return
     spent = spent_of(reply.usage, model.name, context.settings)
     step = Replied(
@@ -96,6 +103,26 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         pictures=len(pictures) if model.sees else 0,
     )
     turn.append_reply(step, *follow_up(view, step), spent=spent, user=payer(turn.steps))
+
+
+class _Heard:
+    """Counts the tokens of the text that comes, by our estimate."""
+
+    def __init__(self, show: OnDelta) -> None:
+        self.tokens = 0
+        self._show = show
+
+    def add(self, piece: str) -> None:
+        self.tokens += tokens_in(piece)
+        self._show(piece)
+
+
+def _note_left(turn: OpenTurn, model: str, usage: Usage) -> None:
+    """Count a call that was left before its end. An endpoint reports what it took at the end only, so this is our
+    estimate. Otherwise who stops each call would spend nothing."""
+    spent = spent_of(usage, model, turn.context.settings)
+    with suppress(LeaseLost):  # whoever goes on with the turn makes the call again, and counts that one
+        turn.context.store.note_left_call(turn.lease, turn.row.id, spent, user=payer(turn.steps), model=model)
 
 
 def _pictures(blobs: Blobs, messages: Sequence[Message]) -> dict[str, bytes]:

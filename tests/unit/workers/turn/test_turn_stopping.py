@@ -67,6 +67,18 @@ def test_a_call_of_the_model_is_left_as_soon_as_somebody_stops_it(world: World, 
     eventually(lambda: model.left, "the model to be left")
 
 
+def test_a_call_that_is_left_counts_for_who_asked(world: World) -> None:
+    """Otherwise who stops each call in time would spend nothing of a budget."""
+    world.model = Silent(lambda: world.say("stop", thread=key, user=BEN), "still thinking ")
+    key = world.say("how much was sold?")
+    world.settle(key)
+    spent = world.store.spent(user=ANA)
+    assert spent.calls == 1
+    assert spent.prompt_tokens > 1_000  # the system prompt alone has more
+    assert spent.completion_tokens >= 4
+    assert world.store.spent(user=BEN).calls == 0
+
+
 def test_what_was_said_before_a_stop_is_stopped_too_and_what_comes_after_is_not(world: World) -> None:
     world.model = ScriptedModel([finish("Answered.")])
     key = world.say("how much was sold?")
