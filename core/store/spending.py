@@ -47,10 +47,11 @@ class Spending(Part):
     def note_left_call(self, lease: Lease, turn_id: str, spent: Spent, *, user: str, model: str) -> None:
         """Note a model call that was left before its reply had come, so that it has no step. Raises LeaseLost."""
         query = insert_under(t.model_calls.insert(), parameters(t.model_calls, CALL_COLUMNS, "_call"))
+        query = query.returning(t.model_calls.c.id)
         row = call_row(lease.thread_id, spent, turn_id=turn_id, user=user, model=model)
         values = lease_values(lease) | {f"{name}_call": value for name, value in row.items()}
         with self._guarded(lease, turn_id) as db:
-            if db.execute(query, values).rowcount != 1:
+            if db.execute(query, values).first() is None:
                 raise lease_lost(lease)
 
 

@@ -391,6 +391,14 @@ def test_a_write_with_an_older_token_is_refused_and_changes_nothing(store: Store
     assert store.spent().calls == 0
 
 
+def test_a_call_that_was_left_counts_without_a_step(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    left = Spent(prompt_tokens=10, completion_tokens=2, cost_micros=30)
+    store.note_left_call(lease, turn.id, left, user="U1", model="gpt-x")
+    assert store.spent(user="U1", thread_id=THREAD) == left
+    assert store.steps(turn.id) == []
+
+
 def test_the_fence_only_rises(store: Store, lease: Lease) -> None:
     tokens = [store.raise_fence(THREAD) for _ in range(3)]
     assert tokens == [lease.token + 1, lease.token + 2, lease.token + 3]
