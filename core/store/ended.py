@@ -104,7 +104,7 @@ def _first_posts(db: Connection, thread_ids: set[str]) -> dict[str, datetime]:
 def _step_field(path: str, *kinds: type[Value]) -> ColumnElement[Any]:
     """A field ("a" or "a.b") of the stored steps of these classes. Raises KeyError when one of them has no such field.
 
-    It is made when this module is imported. So a field that is renamed in `core/steps.py` raises at once.
+    It is made when this module is imported. So a field that is renamed in `core/steps/` raises at once.
     """
     names = path.split(".")
     for kind in kinds:
