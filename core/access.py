@@ -49,11 +49,12 @@ class Resource:
 class Verdict:
     """True when it is allowed; else `phrase` is the sentence for the person, a key of core/phrases.yaml.
 
-    `source` is the data source that the sentence is about, if it is about one.
+    `source` is the data source that the sentence is about, `server` the server of tools, if it is about one.
     """
 
     phrase: str = ""
     source: str = ""
+    server: str = ""
 
     def __bool__(self) -> bool:
         return not self.phrase

@@ -74,11 +74,13 @@ class Authorizer:
     def may_call(self, server: str, thread: ThreadKey, people: Collection[str]) -> Verdict:
         """Whether cells of this thread may call tools of a server, for all of these people. Raises SlackUnreachable."""
         given = self._settings.mcp.get(server)
-        if given is None or (given.channels and thread.channel not in given.channels):
-            return Verdict("tool_channel")
+        if given is None:
+            return Verdict("tool_gone", server=server)
+        if given.channels and thread.channel not in given.channels:
+            return Verdict("tool_channel", server=server)
         own = {thread.team, *self._settings.access.own_teams}
         if not given.outsiders and self._slack.outsiders_in(thread.channel, own) != "none":
-            return Verdict("tool_outsiders")
+            return Verdict("tool_outsiders", server=server)
         rules = self._settings.access_rules(thread.channel)
         admins = frozenset(self._settings.access.admins)
         groups = {name for name in {*rules[Action.CALL], *admins} if name.startswith("S")}
@@ -87,7 +89,7 @@ class Authorizer:
             person = Person(user, self._slack.standing(user, own), self._slack.groups_of(user, groups))
             resource = Resource(server, rules, frozenset({asker or user}), admins, frozenset(people))
             if not may(person, Action.CALL, resource):
-                return Verdict("tool_person")
+                return Verdict("tool_person", server=server)
         return ALLOWED
 
     def may_approve(self, user: str, thread: ThreadKey) -> Verdict:

@@ -24,7 +24,7 @@ from tryout.imports import NOWHERE
 from tryout.named import turns_named
 from tryout.operator import operator, permitted, why_unreadable
 from tryout.show import printable
-from workers.agent.about_steps import sources_held
+from workers.agent.about_steps import data_held
 from workers.agent.training import imported, people_in
 from workers.memory.imports.composing import NoPiece, Piece, messages_of
 from workers.memory.imports.conversation import MESSAGES, described, key_of
@@ -87,6 +87,7 @@ def _composed(store: Store, history: History, words: Sequence[str], user: str) -
     team, channel = places.pop() if len(places) == 1 else (NOWHERE, NOWHERE)
     key = ThreadKey(team, channel, f"{IMPORTED}{key_of([[step.message for _, step in said], sorted(threads)], 1)}")
     groups = tuple(dict.fromkeys(group for each, turns in threads.items() for group in _groups(each, turns)))
+    held = [data_held(turns) for turns in threads.values()]
     head = Imported(
         file="threadbook threads compose",
         format="composed",
@@ -94,7 +95,8 @@ def _composed(store: Store, history: History, words: Sequence[str], user: str) -
         group=groups[0],
         groups=groups,
         people=tuple(sorted({person for turns in threads.values() for person in people_in(turns)})),
-        sources=tuple(sorted({source for turns in threads.values() for source in sources_held(turns)})),
+        sources=tuple(sorted({source for each in held for source in each.sources})),
+        servers=tuple(sorted({server for each in held for server in each.servers})),
         user=user,
         author=user,
     )

@@ -10,8 +10,8 @@ from core.values import Value
 class Imported(Value):
     """All that stands behind this was a conversation of another tool, taken from a file by `threadbook import`.
 
-    Or it was put together of pieces of threads by `threadbook threads compose`: then `groups`, `people` and `sources`
-    are those of these threads, so that their rules go on counting.
+    Or it was put together of pieces of threads by `threadbook threads compose`: then `groups`, `people`, `sources`
+    and `servers` are those of these threads, so that their rules go on counting.
 
     `place` says where in the file. Conversations of one `group` have the same beginning, or came from one thread.
     `thread`, `turn` and `votes` stand in files that `threadbook export` wrote. `tools` are those that the model had
@@ -32,6 +32,7 @@ class Imported(Value):
     groups: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
     user: str
     author: str
 
@@ -85,7 +86,8 @@ class Loaded(Value):
     imported conversation, `said` are its last messages.
 
     `state` is the hash of what it said then, `cells` are its last ones, `more` counts those before. `sources` are the
-    data sources of which it holds rows. Its files came with it in a `Briefed`.
+    data sources of which it holds rows, `servers` those whose tools gave it answers. Its files came with it in a
+    `Briefed`.
     """
 
     kind: Literal["loaded"] = "loaded"
@@ -97,6 +99,7 @@ class Loaded(Value):
     more: int = 0
     report: str = ""
     sources: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
     said: tuple[LoadedMessage, ...] = ()
     user: str
     author: str

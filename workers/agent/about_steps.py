@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from core.commands import SPEAK
 from core.steps import (
@@ -29,6 +29,8 @@ from core.steps import (
     Resumed,
     StatementRan,
     Step,
+    ToolCalled,
+    ToolRan,
     Undone,
     Unread,
     answers_reset,
@@ -251,19 +253,36 @@ def is_new_shell(before: Sequence[Step]) -> bool:
     return False
 
 
-def sources_held(turns: Turns) -> list[str]:
-    """The data sources whose rows the thread holds, in the order of their names. A reset removes them.
+class Held(NamedTuple):
+    """From where a thread holds data: names of data sources, and of servers of tools, both in order."""
+
+    sources: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+
+
+def data_held(turns: Turns) -> Held:
+    """The data sources whose rows the thread holds, and the servers whose answers. A reset removes them.
 
     Cells that were undone or died count too: the analyst still knows what they printed.
     """
-    held: set[str] = set()
+    sources: set[str] = set()
+    servers: set[str] = set()
     for step in _all(turns):
         if isinstance(step, Forgot) and step.done:
-            held.clear()
+            sources.clear()
+            servers.clear()
         if isinstance(step, Loaded | Imported):
-            held |= set(step.sources)
-        held |= {ran.source for ran in statements((step,)) if ran.rows}
-    return sorted(held)
+            sources |= set(step.sources)
+            servers |= set(step.servers)
+        sources |= {ran.source for ran in statements((step,)) if ran.rows}
+        servers |= {call.server for call in _answered(step)}
+    return Held(tuple(sorted(sources)), tuple(sorted(servers)))
+
+
+def _answered(step: Step) -> list[ToolRan]:
+    """The calls in a step that gave an answer."""
+    calls = step.tool_calls if isinstance(step, CellRan) else (step.call,) if isinstance(step, ToolCalled) else ()
+    return [call for call in calls if call.state == "ended" and not call.error]
 
 
 def statements(steps: Iterable[Step]) -> Iterator[StatementRan]:

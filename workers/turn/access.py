@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from core.access import ALLOWED, Verdict, is_pressed
@@ -19,8 +20,8 @@ from core.slack.text import escape
 from core.steps import Asked, Commanded, Step
 from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
-from core.values import Lease, ThreadKey
-from workers.agent.about_steps import sources_held
+from core.values import Language, Lease, ThreadKey
+from workers.agent.about_steps import Held, data_held
 from workers.turn.context import TurnContext
 
 log = get_logger(__name__)
@@ -54,7 +55,7 @@ def permitted_mail(
     began = _began(mail, turn)
     authorizer = Authorizer(context.settings, context.store, context.slack)
     turns = cache(lambda: context.store.thread_steps(lease.thread_id) if state is None else state.steps)
-    held = cache(lambda: sources_held(list(turns().values())))
+    held = cache(lambda: data_held(list(turns().values())))
     permitted, refused = [], []
     for message in mail:
         if _is_ours(message):
@@ -64,7 +65,7 @@ def permitted_mail(
         if not _is_talk(message, began):
             action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
         if verdict and action in _WORDS:
-            verdict = _may_see(authorizer, message, held())
+            verdict = _may_have(authorizer, message.thread, message.user, held())
         if verdict:
             permitted.append(message)
         else:
@@ -113,22 +114,27 @@ def _is_ours(message: StoredMessage) -> bool:
     return message.kind == DECISION and not message.user
 
 
-def _may_see(authorizer: Authorizer, message: StoredMessage, sources: Sequence[str]) -> Verdict:
-    """Whether the author may ask every data source of which the thread holds rows. Raises SlackUnreachable."""
-    verdicts = (authorizer.may_ask(source, message.thread, {message.user}) for source in sources)
-    return next((verdict for verdict in verdicts if not verdict), ALLOWED)
+def _may_have(authorizer: Authorizer, thread: ThreadKey, user: str, held: Held) -> Verdict:
+    """Whether a person may ask every data source, and call every server, of which the thread holds data. Raises
+    SlackUnreachable."""
+    asked = (authorizer.may_ask(source, thread, {user}) for source in held.sources)
+    called = (authorizer.may_call(server, thread, {user}) for server in held.servers)
+    return next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
 
 
-def held_back(context: TurnContext, thread: ThreadKey, user: str, author: str, sources: Sequence[str]) -> str:
-    """Why a person may not have rows of these data sources in a thread; "" when they may. Raises SlackUnreachable."""
-    authorizer = Authorizer(context.settings, context.store, context.slack)
-    verdicts = (authorizer.may_ask(source, thread, {user}) for source in sources)
-    refused = next((verdict for verdict in verdicts if not verdict), None)
-    if refused is None:
-        return ""
-    language = context.slack.user_language(user)
-    why = say(refused.phrase, language, author=author, source=refused.source)
-    return say("source_held", language, author=author, source=refused.source, why=why)
+def held_back(context: TurnContext, thread: ThreadKey, user: str, author: str, held: Held) -> str:
+    """Why a person may not have this data in a thread; "" when they may. Raises SlackUnreachable."""
+    refused = _may_have(Authorizer(context.settings, context.store, context.slack), thread, user, held)
+    return "" if refused else _told(refused, context.slack.user_language(user), author)
+
+
+def _told(verdict: Verdict, language: Language, author: str) -> str:
+    """The sentence for a person who is refused."""
+    names = {"source": verdict.source, "server": verdict.server}
+    why = say(verdict.phrase, language, author=author, **names)
+    if verdict.source:
+        return say("source_held", language, author=author, source=verdict.source, why=why)
+    return say("server_held", language, author=author, server=verdict.server, why=why) if verdict.server else why
 
 
 def why_not_own(context: TurnContext, thread_id: str, user: str, unknown: str) -> str:
@@ -144,19 +150,17 @@ def why_not_own(context: TurnContext, thread_id: str, user: str, unknown: str) -
 
 
 def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, verdict: Verdict) -> None:
-    thread, slack, source = message.thread, context.slack, verdict.source
-    key = f"{thread.id}/refused:{message.user}:{verdict.phrase}{source and f':{source}'}"
-    log.info("message_refused", user=message.user, action=action.value, why=verdict.phrase, source=source)
-    details = {"source": source} if source else None
+    thread, slack, about = message.thread, context.slack, verdict.source or verdict.server
+    key = f"{thread.id}/refused:{message.user}:{verdict.phrase}{about and f':{about}'}"
+    log.info("message_refused", user=message.user, action=action.value, why=verdict.phrase, source=about)
+    details = {"source": verdict.source} if verdict.source else {"server": about} if about else None
     context.store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}", details=details)
     author = escape(message.author or slack.user_name(message.user))
     language = slack.user_language(message.user)
-    text = say(verdict.phrase, language, author=author, source=source)
     if is_pressed(message.kind):
+        text = say(verdict.phrase, language, author=author, source=verdict.source, server=verdict.server)
         slack.whisper(thread, message.user, text, lease=lease)
         return
-    if source:
-        text = say("source_held", language, author=author, source=source, why=text)
-    slack.post(lease, thread, key, text)
+    slack.post(lease, thread, key, _told(verdict, language, author))
     if message.text and message.kind not in PRESSES:
         slack.unreact(thread, message.ts, Reaction.RECEIVED, lease=lease)

@@ -17,7 +17,7 @@ from core.steps import Imported, Step
 from core.store import Store
 from tryout import imports, threads
 from tryout.threads import Filter
-from workers.agent.about_steps import sources_held
+from workers.agent.about_steps import data_held
 
 ONE, TWO = "T1:C1:100.000001", "T1:C2:100.000001"
 WORST: list[Step] = [ASKED.model_copy(update={"text": "what sold worst?", "user": "U7"}), *TURN[1:]]
@@ -120,10 +120,12 @@ def test_a_composed_conversation_stays_in_the_split_of_its_threads(
     assert [record["split"] for record in exported(capsys, settings, "messages")][-1] == "train"
 
 
-def test_the_sources_of_a_piece_are_those_of_the_whole() -> None:
+def test_what_a_piece_holds_data_of_is_held_by_the_whole() -> None:
     who = {"user": "cli:a@b", "author": "cli:a@b"}
-    head = Imported(file="x", format="composed", place="1 pieces", group="0" * 16, sources=("shop",), **who)
-    assert sources_held([[head]]) == ["shop"]
+    head = Imported(
+        file="x", format="composed", place="1 pieces", group="0" * 16, sources=("shop",), servers=("crm",), **who
+    )
+    assert data_held([[head]]) == (("shop",), ("crm",))
 
 
 def test_a_piece_that_is_not_there_is_named(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from core.phrases import say
 from core.slack.text import escape
 from core.slack.uploads import Upload
 from core.steps import Step
-from workers.agent.about_steps import cells, sources_held
+from workers.agent.about_steps import cells, data_held
 from workers.turn.access import held_back
 from workers.turn.commands.thread import CommandThread
 from workers.turn.handover import handover, last_report
@@ -36,7 +36,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     place = list(turns).index(last) + 1
     upto, later = list(turns.values())[:place], list(turns.values())[place:]
-    if refusal := held_back(thread.context, thread.key, command.user, command.author, sources_held(upto)):
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, data_held(upto)):
         thread.answer(refusal, done=False)
         return ()
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))

@@ -18,7 +18,7 @@ from core.steps import Asked, Briefed, CellRan, Finished, Forked, NotRebuilt, Re
 from core.store.lineage import CopiedTurn
 from core.thread_cells import undone_cells
 from core.values import IncomingMessage, Language, StoredFile, ThreadKey
-from workers.agent.about_steps import ending, sources_held
+from workers.agent.about_steps import data_held, ending
 from workers.agent.effective_steps import effective_steps
 from workers.agent.replaying import COMMAND, TURN, Cut, belongs, cut_at, cut_before, replay, until
 from workers.agent.thread_states import TimedTurn, last_state
@@ -39,7 +39,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("fork_nothing" if point is None else "fork_not_there", language), done=False)
         return ()
     turns = until(thread.turns, cut)
-    if refusal := held_back(thread.context, thread.key, command.user, command.author, sources_held(turns)):
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, data_held(turns)):
         thread.answer(refusal, done=False)
         return ()
     key = _begin(thread, turns)

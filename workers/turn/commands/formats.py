@@ -11,7 +11,7 @@ from core.phrases import say
 from core.slack.text import escape
 from core.slack.uploads import Upload
 from core.steps import Finished, Step
-from workers.agent.about_steps import sources_held
+from workers.agent.about_steps import data_held
 from workers.turn.access import held_back
 from workers.turn.commands.thread import CommandThread
 from workers.turn.handover import last_report, report_of
@@ -38,7 +38,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("format_known", thread.language, name=label))
         return ()
     upto = list(turns.values())[: list(turns).index(meant) + 1]
-    if refusal := held_back(thread.context, thread.key, command.user, command.author, sources_held(upto)):
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, data_held(upto)):
         thread.answer(refusal, done=False)
         return ()
     seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))

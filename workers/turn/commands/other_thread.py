@@ -12,7 +12,7 @@ from core.phrases import say
 from core.steps import Step
 from core.thread_links import imported_name, lone_link
 from core.values import IncomingMessage, ThreadKey
-from workers.agent.about_steps import sources_held
+from workers.agent.about_steps import data_held
 from workers.turn.access import held_back
 from workers.turn.commands.thread import CommandThread
 
@@ -50,7 +50,7 @@ def other_thread(thread: CommandThread) -> OtherThread:
         raise NotShown(say("link_private", thread.language))
     turns = list(context.store.thread_steps(thread_id).values())
     for place in {key, here}:
-        if refusal := held_back(context, place, command.user, command.author, sources_held(turns)):
+        if refusal := held_back(context, place, command.user, command.author, data_held(turns)):
             raise NotShown(refusal)
     return OtherThread(key, turns)
 

@@ -27,13 +27,13 @@ from core.values import FileRef
 from workers.agent.about_steps import (
     cells_not_in,
     cells_run,
+    data_held,
     failed_cells,
     last_cell,
     only_unreadable_files,
     opens_turn,
     pending_command,
     repairs_of,
-    sources_held,
     unread_files,
     without_rows,
 )
@@ -102,7 +102,7 @@ def test_the_last_cell_is_the_one_that_still_counts(turns: list[list[Step]], exp
     ],
 )
 def test_a_thread_holds_rows_of_a_source_until_it_is_reset(turns: list[list[Step]], held: list[str]) -> None:
-    assert sources_held(turns) == held
+    assert data_held(turns).sources == tuple(held)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
 from core.values import ThreadKey
 from tryout import replay
 from tryout.blocks_text import message_text
+from workers.agent.about_steps import Held, data_held
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules import begin_due
 from workers.tools.client import ToolsClient
@@ -119,6 +120,36 @@ def test_a_thread_that_may_not_call_gets_a_sentence_and_nothing_is_called(
     assert said in ran(world)[0]["error"]
     assert closed(tmp_path) == []
     assert "Tools of other systems" not in prompt(world)
+
+
+@pytest.mark.parametrize("text", ["and of Ben?", "download all", "fork"])
+def test_who_may_not_call_a_server_gets_nothing_of_its_answers(asked: Asked, text: str) -> None:
+    world = asked(SEARCH, more=f'{FREE}[access]\ncall = ["{ANA}"]\n')
+    key = world.key  # type: ignore[attr-defined]
+    model = Meanwhile(ScriptedModel(turns=[[], [finish("Gone on.")]]), {})
+    world.model = model
+    files = len(world.slack._files)
+    world.say(text, thread=key, user=BEN)
+    world.settle(key)
+    assert (model.requests, len(world.slack._files)) == ([], files)
+    assert "this thread holds answers from the tools of tickets, so I did not use your message" in world.text(key)
+    world.say("and of Ben?", thread=key, user=ANA)
+    world.settle(key)
+    assert len(model.requests) > 0
+
+
+def test_a_call_that_gave_nothing_leaves_nothing_to_hold_back(asked: Asked) -> None:
+    world = asked(cell("tool('tickets.fails')"), more=f'{FREE}[access]\ncall = ["{ANA}"]\n')
+    assert data_held([world.store.steps(turn.id) for turn in world.turns(world.key)]) == Held()  # type: ignore[attr-defined]
+
+
+def test_answers_of_a_server_that_is_gone_are_held_back_and_the_sentence_says_so(asked: Asked) -> None:
+    world = asked(SEARCH, more=FREE)
+    key = world.key  # type: ignore[attr-defined]
+    world.settings.mcp.clear()
+    world.say("and of Ben?", thread=key, user=ANA)
+    world.settle(key)
+    assert "tickets is not under [mcp] in threadbook.toml any more" in world.text(key)
 
 
 def test_start_up_code_of_somebody_else_calls_no_tool_in_the_askers_name(asked: Asked, tmp_path: Path) -> None:
