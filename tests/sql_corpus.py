@@ -252,6 +252,14 @@ SELECT :x
 DUCKDB = """
 SELECT * FROM '/etc/passwd'
 SELECT * FROM "/etc/passwd"
+WITH RECURSIVE salaries AS (SELECT * FROM salaries) SELECT * FROM salaries
+WITH RECURSIVE salaries AS (SELECT * FROM salaries UNION ALL SELECT * FROM salaries WHERE false) FROM salaries
+WITH RECURSIVE salaries AS (SELECT 1 AS pay UNION ALL SELECT pay FROM salaries UNION ALL SELECT 2) FROM salaries
+WITH RECURSIVE salaries AS (SELECT 1 AS pay UNION ALL BY NAME SELECT pay FROM salaries) FROM salaries
+WITH RECURSIVE salaries AS (SELECT 1 AS pay EXCEPT SELECT pay FROM salaries) FROM salaries
+WITH RECURSIVE salaries AS (SELECT * FROM (SELECT 1 AS pay UNION SELECT pay FROM salaries)) FROM salaries
+WITH RECURSIVE salaries AS (WITH s AS (FROM salaries) SELECT 1 AS id UNION SELECT id FROM s) FROM salaries
+WITH RECURSIVE salaries AS (SELECT 1 AS pay ORDER BY (SELECT max(pay) FROM salaries)) FROM salaries
 SELECT * FROM read_csv('/etc/passwd')
 SELECT * FROM read_csv_auto('/etc/passwd')
 SELECT * FROM read_text('/etc/passwd')
@@ -419,6 +427,8 @@ TRICKY: dict[str, list[str]] = {
         "SELECT name GLOB 'B*', instr(name, 'e'), printf('%05d', id) FROM customers",
         "SELECT count(*) FILTER (WHERE amount > 5), group_concat(id, ';') FROM orders",
         "SELECT lower(hex(name)) FROM customers",
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT i + 1 FROM n WHERE i < 4 UNION SELECT i * 3 FROM n WHERE i < 4"
+        ") SELECT * FROM n",
         "SELECT rowid, ifnull(name, 'x'), iif(id > 1, 'a', 'b') FROM customers",
         "VALUES (1, 'a'), (2, 'b')",
     ],
@@ -444,6 +454,8 @@ TRICKY: dict[str, list[str]] = {
         "SELECT from_json('[1]', '[\"INTEGER\"]'), json_transform('{\"a\": 1}', '{\"a\": \"INTEGER\"}')",
         "SELECT strlen('x'), round_even(2.5, 0), julian(current_date), damerau_levenshtein('a', 'b')",
         "SELECT * FROM generate_series(1, 3) AS g(n)",
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL (WITH m AS (SELECT i + 1 AS i FROM n) FROM m WHERE i < 5)) "
+        "SELECT * FROM n",
     ],
 }
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+_NEVER_FIND_A_TABLE = frozenset({"postgres", "mysql", "sqlite"})
+"""Where an expression of WITH RECURSIVE names itself in a wrong place, these refuse it. DuckDB reads the table."""
 _SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 
@@ -37,7 +39,7 @@ def _names_expression(table: exp.Table, dialect: str) -> bool:
     above: exp.Expr | None = table.parent
     while above is not None:
         if isinstance(above, exp.With):
-            if _defined_before(above, inside, table.this, dialect):
+            if _defined_before(above, inside, table, dialect):
                 return True
             # The query that owns this WITH offers all of it: but only to its body, not to the definitions.
             inside, above = above.parent or above, (above.parent or above).parent
@@ -49,13 +51,26 @@ def _names_expression(table: exp.Table, dialect: str) -> bool:
     return False
 
 
-def _defined_before(with_: exp.With, inside: exp.Expr, name: exp.Identifier, dialect: str) -> bool:
+def _defined_before(with_: exp.With, inside: exp.Expr, table: exp.Table, dialect: str) -> bool:
     for each in with_.expressions:
         if each is inside:
-            return bool(with_.args.get("recursive")) and _same(each, name, dialect)
-        if _same(each, name, dialect):
+            recursive = bool(with_.args.get("recursive")) and _repeats(each, table, dialect)
+            return recursive and _same(each, table.this, dialect)
+        if _same(each, table.this, dialect):
             return True
     return False
+
+
+def _repeats(expression: exp.Expr, table: exp.Table, dialect: str) -> bool:
+    """Whether the table stands in the part of a recursive expression that the database runs again and again."""
+    body = expression.this
+    if dialect in _NEVER_FIND_A_TABLE:
+        return True
+    again = body.expression if isinstance(body, exp.Union) and not body.args.get("by_name") else None
+    above: exp.Expr | None = table
+    while above is not None and above is not again:
+        above = above.parent
+    return above is not None
 
 
 def _same(each: exp.Expr, name: exp.Identifier, dialect: str) -> bool:
