@@ -10,16 +10,18 @@ from core.team_settings import PersonalKind
 from workers.privacy import checksums
 
 # A backslash before n, r or t ends a word: text that was printed as Python or JSON has its line breaks so.
-_START = r"(?:(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<![\w\\]))"
+# So has a letter that is not printed itself: \xa0 is a blank that does not break.
+_ESCAPED = r"(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<=\\x[0-9a-f]{2})|(?<=\\u[0-9a-f]{4})"
+_START = rf"(?:{_ESCAPED}|(?<![\w\\]))"
 _EMAIL = re.compile(
-    r"(?:(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<![\w.+%\\-]))"
+    rf"(?:{_ESCAPED}|(?<![\w.+%\\-]))"
     r"[\w%+][\w.%+-]{0,63}@(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?P<top>[^\W\d_]{2,24})(?![\w-])"
     r"|[\w.-]{1,60}(?=\u2026|\.\.\.))"
 )
 _MEMBERS = "iloc loc iat values mean sum dot shape astype index columns apply copy head transpose"
 _NO_TOP = frozenset(_MEMBERS.split())
 """Names behind a matrix product in code: `X@W.values`. `at` is one before a bracket alone: it is Austria's domain."""
-_IBAN = re.compile(_START + r"[A-Za-z]{2}\d{2}(?=[ \-]?[A-Za-z0-9])")
+_IBAN = re.compile(_START + r"[A-Za-z]{2}\d{2}(?=[ \-\u00a0]?[A-Za-z0-9])")
 _CARDS = tuple(
     re.compile(_START + r"(?<!\d\.)(?<!\+)" + digits + r"(?!\w)(?!\.\d*[1-9])")
     for digits in (
@@ -40,7 +42,7 @@ _FRENCH = re.compile(_START + _ALONE + r"0[1-9](?:[ .\-]\d{2}){4}" + _WHOLE)
 _CHINESE = re.compile(_START + _ALONE + r"1[3-9]\d(?:[ -]?\d{4}){2}(?![\w-])(?!\.\d*[1-9])")
 _Check = Callable[[str], bool]
 _IDS: tuple[tuple[re.Pattern[str], _Check], ...] = (
-    (re.compile(_START + r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\w-])"), checksums.us_social_security),
+    (re.compile(_START + r"(?<!-)\d{3}-\d{2}-\d{4}(?![\w-])"), checksums.us_social_security),
     (re.compile(_START + r"[1-9]\d{16}[\dXx](?!\w)"), checksums.chinese_resident),
     (re.compile(_START + r"(?:\d{8}-?[A-Za-z]|[XYZxyz]-?\d{7}-?[A-Za-z])(?!\w)"), checksums.spanish_dni),
     (
@@ -70,8 +72,17 @@ class Found:
     kind: PersonalKind
 
 
+_PLAIN = {
+    **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys(map(ord, "\u2002\u2003\u2007\u2009\u202f\u3000"), "\u00a0"),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-"),
+}
+"""Full-width letters and digits, blanks and dashes of print: each is one letter, so that places stay."""
+
+
 def find(text: str, kinds: Collection[PersonalKind]) -> list[Found]:
     """The personal values of these kinds in a text, in order, none inside another. Checked kinds come first."""
+    text = text if text.isascii() else text.translate(_PLAIN)
     taken: list[Found] = []
     free = bytearray(len(text))
     for kind, finder in _FINDERS.items():
@@ -92,7 +103,7 @@ def _ibans(text: str) -> Iterator[Found]:
             char = text[place]
             if char.isascii() and char.isalnum():
                 plain += char
-            elif char not in " -" or text[place - 1] in " -":
+            elif char not in " -\u00a0" or text[place - 1] in " -\u00a0":
                 break
             place += 1
         ends = place >= len(text) or not (text[place].isalnum() or text[place] == "_")
