@@ -47,7 +47,7 @@ class Reader:
     marks: Marks = "point"
 
     def place(self, line: int, about: str, what: What | None = None) -> Place:
-        return Place(what or self.what, self.cell, self.cell_id, line, " ".join(about.split())[:120])
+        return Place(what or self.what, self.cell, self.cell_id, line, " ".join(about.split(maxsplit=120)[:120])[:120])
 
 
 @dataclass(slots=True)

@@ -1,0 +1,33 @@
+"""Long outputs and reports are read in one go: a second look at all of a text for each part would take minutes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from workers.agent.provenance.claims import read_report
+from workers.agent.provenance.grids import Reader
+
+
+class Line(str):
+    """A line that counts into how many words it was split."""
+
+    __slots__ = ()
+    counts: ClassVar[list[int]] = []
+
+    def split(self, *given: Any, **named: Any) -> list[str]:  # type: ignore[override]
+        """The words of the line."""
+        words = super().split(*given, **named)
+        self.counts.append(len(words))
+        return words
+
+
+def test_a_figure_on_a_long_line_takes_only_the_words_that_its_place_shows() -> None:
+    place = Reader("output", 1, "c1", 0).place(1, Line("1   2\t" * 10_000))
+    assert place.about == ("1 2 " * 30)[:120]
+    assert max(Line.counts) < 200
+
+
+def test_a_report_of_empty_lines_of_windows_is_read_in_one_go() -> None:
+    """Else this would go on past the suite's limit for a test."""
+    for _ in range(50):
+        assert read_report("\r\n" * 30_000).claims == []
