@@ -7,8 +7,9 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from core.errors import UsersMove
 
-_TRANSLATED = IPv6Network("64:ff9b::/96")
-"""IPv6 addresses that a gateway turns into IPv4 ones."""
+_INTERNET = IPv6Network("2000::/3")
+"""The IPv6 addresses of the internet. Others are local, or a gateway turns them into IPv4 ones, also private ones:
+64:ff9b::/96, 64:ff9b:1::/48, ::ffff:0:0:0/96."""
 
 
 def address_of(host: str, port: int, *, may_be_private: bool) -> str:
@@ -34,6 +35,6 @@ def is_public(address: str) -> bool:
     if isinstance(found, IPv6Address):
         if found.ipv4_mapped is not None:
             return is_public(str(found.ipv4_mapped))
-        if found.sixtofour is not None or found.teredo is not None or found in _TRANSLATED:
+        if found.sixtofour is not None or found.teredo is not None or found not in _INTERNET:
             return False
     return found.is_global and not found.is_multicast

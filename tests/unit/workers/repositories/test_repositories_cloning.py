@@ -221,6 +221,10 @@ def test_a_look_for_git_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) ->
         *((private, False) for private in ("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254")),
         *((private, False) for private in ("100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::")),
         *((private, False) for private in ("fe80::1", "fd00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::")),
+        *(
+            (gateway, False)
+            for gateway in ("64:ff9b:1::a00:1", "::10.0.0.1", "::ffff:0:10.0.0.1", "fec0::1", "5f00::1")
+        ),
     ],
 )
 def test_only_addresses_of_the_internet_are_public(address: str, outcome: bool) -> None:
