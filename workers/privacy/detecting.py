@@ -74,8 +74,8 @@ class Found:
 
 _PLAIN = {
     **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
-    **dict.fromkeys(map(ord, "\u2002\u2003\u2007\u2009\u202f\u3000"), "\u00a0"),
-    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-"),
+    **dict.fromkeys(map(ord, "\u2002\u2003\u2007\u2009\u202f\u3000"), 0xA0),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), ord("-")),
 }
 """Full-width letters and digits, blanks and dashes of print: each is one letter, so that places stay."""
 

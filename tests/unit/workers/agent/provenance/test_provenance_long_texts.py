@@ -14,7 +14,7 @@ class Line(str):
     __slots__ = ()
     counts: ClassVar[list[int]] = []
 
-    def split(self, *given: Any, **named: Any) -> list[str]:  # type: ignore[override]
+    def split(self, *given: Any, **named: Any) -> list[str]:
         """The words of the line."""
         words = super().split(*given, **named)
         self.counts.append(len(words))
