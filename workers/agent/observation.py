@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from core.steps import CellRan, DataCheck, Step
@@ -14,6 +15,7 @@ from workers.agent.turn import Turn
 _MAX_NAMES = 20
 _NAME_CHARS = 120
 _MAX_EMPTY, _SQL_CHARS = 3, 400
+_FRAME = re.compile(r'File "<cell (\d+)>"')
 
 
 def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -> str:
@@ -56,8 +58,16 @@ def _columns(check: DataCheck) -> list[str]:
 
 
 def _parts(cell: CellRan) -> tuple[tuple[str, str], ...]:
-    shown = ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", cell.error)
+    shown = ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", _traceback(cell))
     return (*shown, ("variables", cell.variables))
+
+
+def _traceback(cell: CellRan) -> str:
+    """The error with the places of its frames in words. A session counts its cells otherwise than a thread does: it
+    counts those that describe files, and begins again after a reset. Its numbers would name other cells to the
+    model."""
+    own = max(map(int, _FRAME.findall(cell.error)), default=0)
+    return _FRAME.sub(lambda frame: f"In {'this cell' if int(frame[1]) == own else 'an earlier cell'}", cell.error)
 
 
 def _names(names: list[str]) -> list[str]:

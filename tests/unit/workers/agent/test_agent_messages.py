@@ -239,6 +239,18 @@ def test_an_error_without_a_near_name_comes_without_a_guess() -> None:
     assert "Hint" not in told[-1]["content"]
 
 
+def test_a_traceback_names_its_cells_by_no_number_that_the_thread_gives_to_another() -> None:
+    error = (
+        'Traceback (most recent call last):\n  File "<cell 9>", line 1, in <module>\n    share(t)\n'
+        '  File "<cell 8>", line 3, in share\n    t["b"]\nKeyError: \'b\''
+    )
+    step = cell("share(t)", status="error", error=error, error_name="KeyError", error_line=1)
+    told = messages(turn(asked(), run("share(t)"), step))[-1]["content"]
+    assert "  In this cell, line 1, in <module>\n" in told
+    assert "  In an earlier cell, line 3, in share\n" in told
+    assert "<cell " not in told
+
+
 def test_a_failed_cell_tells_which_names_it_did_not_set() -> None:
     code = "a = 1\nb = 1/0\nc, d = 2, 3\ndef f(): pass"
     step = failed("ZeroDivisionError: division by zero", code, error_line=2)
