@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
-from workers.agent.hints import hint, near_values, needs_an_admin
+from workers.agent.hints import hint, near_values, needs_a_yes, needs_an_admin
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
 from workers.agent.turn import Turn
@@ -86,6 +86,7 @@ def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
         not_set=_names(list(assigned_names(cell.code, cell.error_line))) if cell.error_line else [],
         hint=hint(cell, before, environment.packages),
         admin=needs_an_admin(cell),
+        waits=needs_a_yes(cell),
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,
     )

@@ -420,12 +420,12 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         ],
         "repair": [
             {
-                "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "cell_timeout_s": "120",
-                "memory_mb": 2048,
+                "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "waits": waits,
+                "cell_timeout_s": "120", "memory_mb": 2048,
             }
-            for status, admin in (
-                ("error", False), ("error", True), ("timeout", False), ("killed", False), ("died", False),
-                ("undone", False),
+            for status, admin, waits in (
+                ("error", False, False), ("error", True, False), ("error", False, True), ("timeout", False, False),
+                ("killed", False, False), ("died", False, False), ("undone", False, False),
             )
         ],
         "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],

@@ -251,6 +251,13 @@ def test_a_traceback_names_its_cells_by_no_number_that_the_thread_gives_to_anoth
     assert "<cell " not in told
 
 
+def test_a_cell_that_waits_for_a_yes_is_no_error_to_repair() -> None:
+    error = "RequestRefused: Each call of crm needs a person's yes. The person who asked sees it now with two buttons."
+    told = messages(turn(asked(), run("tool('crm.close')"), failed(error, "tool('crm.close')")))[-1]["content"]
+    assert "The code is not at fault" in told
+    assert "do not send the same code again" not in told
+
+
 def test_a_failed_cell_tells_which_names_it_did_not_set() -> None:
     code = "a = 1\nb = 1/0\nc, d = 2, 3\ndef f(): pass"
     step = failed("ZeroDivisionError: division by zero", code, error_line=2)

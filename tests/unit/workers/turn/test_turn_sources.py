@@ -585,6 +585,7 @@ def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: A
     assert "needs a person's yes" in error_of(world)
     assert world.steps(key, "queried") == []
     answers(world, RUN)
+    assert "The code is not at fault" in told(world)
     assert world.statuses(key) == ["done"]
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
     assert [step["outcome"] for step in world.steps(key, "decided")] == ["run"]

@@ -174,6 +174,7 @@ def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path
     world.decide(key, "run")
     world.settle(key)
     assert closed(tmp_path) == ["7"]
+    assert "The code is not at fault" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"], "the same call again is asked again"
     world.decide(key, "skip")
     world.settle(key)
