@@ -49,7 +49,8 @@ def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
         return _near(words[0], "names in this session", _names(before))
     if cell.error_name == "KeyError":
         missing = _missing_keys(line, words)
-        return _near(missing[0], "columns of the given files", _columns(before), list_all=True) if missing else ""
+        seen = "columns " in cell.variables  # the table that the line asked is described there, with its own columns
+        return _near(missing[0], "columns of the given files", _columns(before), list_all=not seen) if missing else ""
     if cell.error_name == "AttributeError" and len(words) > 1:
         return _near(words[-1], "columns of the given files", _columns(before))
     if cell.error_name == "FileNotFoundError" and words:

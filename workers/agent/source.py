@@ -11,6 +11,7 @@ from core import python_source
 _NAMING = frozenset({"agg", "aggregate", "assign", "rename"})
 _NAME_CHARS, _MOST_NAMES = 200, 500
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @lru_cache(maxsize=256)
@@ -108,6 +109,9 @@ def _bound(node: ast.AST) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.alias):
         yield (node.asname or node.name).split(".")[0]
-    if not isinstance(node, _SCOPES):
+    if isinstance(node, _COMPREHENSIONS):  # its variables are its own, apart from those that := sets
+        walrus = (child.target for child in ast.walk(node) if isinstance(child, ast.NamedExpr))
+        yield from (target.id for target in walrus)
+    elif not isinstance(node, _SCOPES):
         for child in ast.iter_child_nodes(node):
             yield from _bound(child)

@@ -239,6 +239,13 @@ def test_an_error_without_a_near_name_comes_without_a_guess() -> None:
     assert "Hint" not in told[-1]["content"]
 
 
+def test_a_table_that_is_described_with_its_columns_needs_no_list_of_those_of_files() -> None:
+    seen = "a25: DataFrame of 4 rows, columns 'sum' float64\nnearest to 'summe': 'sum'"
+    told = messages(turn(asked(), BRIEFED, run("x"), failed("KeyError: 'summe'", "a25['summe']", variables=seen)))
+    assert "nearest to 'summe': 'sum'" in told[-1]["content"]
+    assert "columns of the given files" not in told[-1]["content"]
+
+
 def test_a_traceback_names_its_cells_by_no_number_that_the_thread_gives_to_another() -> None:
     error = (
         'Traceback (most recent call last):\n  File "<cell 9>", line 1, in <module>\n    share(t)\n'
@@ -256,6 +263,12 @@ def test_a_cell_that_waits_for_a_yes_is_no_error_to_repair() -> None:
     told = messages(turn(asked(), run("tool('crm.close')"), failed(error, "tool('crm.close')")))[-1]["content"]
     assert "The code is not at fault" in told
     assert "do not send the same code again" not in told
+
+
+def test_the_variable_of_a_comprehension_is_no_name_that_a_cell_sets() -> None:
+    code = "a = 1/0\nb = sum(t for t in [(last := 1)])"
+    step = failed("ZeroDivisionError: division by zero", code, error_line=1)
+    assert "if there were any): a, b, last." in messages(turn(asked(), run(code), step))[-1]["content"]
 
 
 def test_a_failed_cell_tells_which_names_it_did_not_set() -> None:
