@@ -110,6 +110,8 @@ _NAMES = {
     "finish_report end",
 }
 _KNOWN = {alias: tool for tool, aliases in _NAMES.items() for alias in [tool, *aliases.split()]}
+_PREFIXES = {"functions", "function", "tools", "tool", "default_api", "api", "namespace", "container", "assistant"}
+"""What endpoints and models write before the name of a tool. Any other prefix is the name of another system."""
 
 _CODE_KEYS = (
     "code",
@@ -150,10 +152,13 @@ _OPENING_FENCE = re.compile(r"\A\s*(?:```|~~~)[ \t]*+(?:python3?|py)?+[ \t]*+\n"
 
 
 def known_name(name: str) -> str | None:
-    """The tool of this name: its own, one that models invent for it, or one with a prefix or rubbish around it."""
+    """The tool of this name: its own, one that models invent for it, or one with a prefix or rubbish around it.
+
+    A name that models invent counts only behind a prefix that they write: "tickets.complete" does not end a turn.
+    """
     word = re.split(r"[^\w.:/-]", name.strip())[0]
-    word = re.split(r"[.:/]", word)[-1].lower().replace("-", "_")
-    return _KNOWN.get(word)
+    *before, word = re.split(r"[.:/]", word.lower().replace("-", "_"))
+    return _KNOWN.get(word) if word in _NAMES or _PREFIXES.issuperset(before) else None
 
 
 def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:

@@ -55,6 +55,13 @@ def test_an_unknown_tool_is_told_to_the_model(name: str) -> None:
     assert intent.reason == "unknown_tool"
 
 
+@pytest.mark.parametrize("name", ["tickets.complete", "crm/answer", "jira:run", "desk.report"])
+def test_a_tool_of_another_system_is_none_of_ours(name: str) -> None:
+    intent = native(name, '{"ticket": 7}')
+    assert isinstance(intent, Malformed)
+    assert (intent.reason, intent.detail) == ("unknown_tool", name)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
