@@ -77,6 +77,7 @@ from workers.agent.actions import (
     RunCell,
     Wait,
 )
+from workers.agent.cell_functions import cell_function
 from workers.agent.costs import within_costs
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.learning import learn
@@ -97,6 +98,7 @@ from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
 _SHOWN_FIGURES = 6
+_OTHER_TOOLS = ("unknown_tool", "wrong_language")
 PROMPT_TOLERANCE = 1.25
 """A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
 MAX_COMPACTIONS = 2
@@ -515,7 +517,12 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     if intent.reason == "empty_reply":
         return _correct(turn, "empty_reply", intent.call_id, native_tools=turn.native_tools)
     text = turn.prompts.render(
-        "malformed", reason=intent.reason, detail=intent.detail, native_tools=turn.native_tools, bash=turn.has_bash
+        "malformed",
+        reason=intent.reason,
+        detail=intent.detail,
+        native_tools=turn.native_tools,
+        bash=turn.has_bash,
+        inside=cell_function(intent.detail, turn.environment) if intent.reason in _OTHER_TOOLS else "",
     )
     return CorrectModel(intent.reason, text, intent.call_id)
 

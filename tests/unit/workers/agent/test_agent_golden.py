@@ -354,11 +354,14 @@ FUNCTION = {
 }
 
 
+ASKED = 'query(sql, source="shop")'
+
+
 def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
     """Each YAML file has at least one golden rendering; those of rare corrections stand together in corrections.txt."""
     corrections = {
         "malformed": [
-            {"reason": reason, "detail": detail, "native_tools": native, "bash": False}
+            {"reason": reason, "detail": detail, "native_tools": native, "bash": False, "inside": ""}
             for reason, detail in [
                 ("unknown_tool", "run_sql"), ("bad_arguments", "finish"), ("wrong_language", "bash"), ("text_only", ""),
                 ("cut_off", "finish"), ("cut_off", "run_python"),
@@ -366,8 +369,9 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             ]
             for native in (True, False)
         ] + [
-            {"reason": reason, "detail": "bash", "native_tools": True, "bash": True}
+            {"reason": reason, "detail": detail, "native_tools": True, "bash": bash, "inside": inside}
             for reason in ("unknown_tool", "wrong_language")
+            for detail, bash, inside in (("bash", True, ""), ("sql", True, ASKED), ("sql", False, ASKED))
         ],
         "repair_bash": [{"status": status} for status in ("error", "timeout", "killed", "died", "undone")],
         "empty_reply": [{"native_tools": True}, {"native_tools": False}],
