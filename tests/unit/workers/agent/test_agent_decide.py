@@ -40,6 +40,7 @@ from core.steps import (
     Questioned,
     Replied,
     Resumed,
+    ToolCall,
     Undone,
     UnknownStep,
 )
@@ -135,6 +136,16 @@ def test_cells_behind_a_failed_one_of_the_same_reply_are_not_run() -> None:
     action = decide(turn(asked(), reply, failed("ZeroDivisionError: division by zero", call_id="a")))
     assert isinstance(action, CorrectModel)
     assert (action.reason, action.call_id) == ("skipped", "b")
+
+
+def test_of_a_reply_that_was_cut_off_only_the_call_that_was_cut_is_asked_for_again() -> None:
+    cut = ToolCall(id="b", name="run_python", arguments='{"code": "print(tot')
+    reply = said(call("run_python", "a", code="total = 42"), cut, end="length")
+    action = decide(turn(*OPENING, reply, cell("total = 42", "a", 2)))
+    assert isinstance(action, CorrectModel)
+    assert (action.reason, action.call_id) == ("cut_off", "b")
+    assert "This call of run_python was cut off" in action.text
+    assert "nothing of it was used" not in action.text
 
 
 def test_a_report_written_in_the_same_reply_as_a_cell_is_not_used() -> None:

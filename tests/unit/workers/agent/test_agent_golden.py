@@ -364,7 +364,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {"reason": reason, "detail": detail, "native_tools": native, "bash": False, "inside": ""}
             for reason, detail in [
                 ("unknown_tool", "run_sql"), ("bad_arguments", "finish"), ("wrong_language", "bash"), ("text_only", ""),
-                ("cut_off", "finish"), ("cut_off", "run_python"),
+                ("cut_off", "finish"), ("cut_off", "run_python"), ("cut_off", ""),
                 ("empty_code", ""), ("empty_question", ""), ("empty_report", ""),
             ]
             for native in (True, False)
