@@ -29,12 +29,14 @@ from workers.tools.requests import (
     ToolNote,
     written,
 )
+from workers.tools.schemas import default_of, kind_of
 
 Asking = Coroutine[Any, Any, Answered]
 MEMORY_MB = 512
 """Private memory of the process of one call. The server itself is another process, or another machine."""
 _MOST_PAGES = 20
 _ERROR_CHARS = 1_000
+_DEFAULT_CHARS = 40
 _KB = 1024
 _SHORTEST_SECRET = 6
 
@@ -117,14 +119,15 @@ async def _listed(client: mcp.Client) -> list[Tool]:
 def _note(tool: Tool, secrets: Mapping[str, str]) -> ToolNote:
     properties = tool.input_schema.get("properties")
     required = tool.input_schema.get("required")
-    lines = []
+    named, lines = tool.input_schema.get("$defs"), []
     for name, schema in list(properties.items())[:MOST_ARGUMENTS] if isinstance(properties, dict) else ():
-        known = schema if isinstance(schema, dict) else {}
-        kind = _line(known["type"] if isinstance(known.get("type"), str) else "any", 20, secrets)
-        must = isinstance(required, list) and name in required
-        about = _line(known.get("description"), ABOUT_CHARS // 2, secrets)
+        kind = _line(kind_of(schema, named), ABOUT_CHARS // 2, secrets)
+        default = _line(default_of(schema), _DEFAULT_CHARS, secrets)
+        about = _line(schema.get("description") if isinstance(schema, dict) else "", ABOUT_CHARS // 2, secrets)
+        left_out = "" if isinstance(required, list) and name in required else ", optional"
         lines.append(
-            f"{_line(name, 60, secrets)}: {kind}{'' if must else ', optional'}{f' - {about}' if about else ''}"
+            f"{_line(name, 60, secrets)}: {kind}{left_out}"
+            f"{f', default {default}' if default else ''}{f' - {about}' if about else ''}"
         )
     return ToolNote(name=tool.name, about=_line(tool.description, ABOUT_CHARS, secrets), arguments=tuple(lines))
 

@@ -65,6 +65,7 @@ def test_a_tool_gives_its_answer_as_data(client: Client) -> None:
 def test_the_tools_that_are_told_are_those_that_the_team_allows_and_the_server_has(client: Client) -> None:
     told = client[0].tools("tickets")
     assert [tool.name for tool in told] == ["search", "close", "whoami", "fails", "quotes"]
+    assert told[0].arguments == ('customer: string, optional, default ""', "most: integer, optional, default 10")
     assert told[1].arguments == ("ticket: integer",)
 
 
