@@ -42,6 +42,7 @@ def read_text(text: str, reader: Reader) -> Found:
     whole = literal_in(text[:MAX_TEXT].strip())
     if whole is not None and "\n" in text.strip():
         walk(whole, reader, 1, found)
+        _before_literal(text[:MAX_TEXT].strip(), reader, 1, found)
         note_days(lines, reader, found, 0)
         return found
     at = run = tries = 0
@@ -65,6 +66,7 @@ def read_text(text: str, reader: Reader) -> Found:
         value = literal_in(lines[at].strip())
         if value is not None:
             walk(value, reader, at + 1, found, name=name_of(lines[at].strip()))
+            _before_literal(lines[at].strip(), reader, at + 1, found)
             note_days([lines[at]], reader, found, at)
             at += 1
             continue
@@ -81,6 +83,14 @@ def read_text(text: str, reader: Reader) -> Found:
         _lines(lines[at:end], reader, at + 1, found)
         at = max(end, at + 1)
     return found
+
+
+def _before_literal(text: str, reader: Reader, line: int, found: Found) -> None:
+    """The number that `print(len(rows), rows[:2])` writes before a literal. Behind a number of a name stands a mark:
+    "2024: {…}"."""
+    name = name_of(text).strip()
+    if name[-1:].isdigit() and text[len(name) :].lstrip()[:1] not in (":", "="):
+        _lines([name], reader, line, found)
 
 
 def _run_end(lines: Sequence[str], at: int) -> int:

@@ -170,3 +170,18 @@ def test_the_header_of_the_next_table_is_no_row_of_the_table_before() -> None:
     report = "In France it fell from 34,914 in July to 10,409 in August (−70 %). Germany made 22,168 in July."
     assert set(states(report, out).values()) <= {"sourced", "derived"}
     assert first("France made 22,168 in July.", out).state == "unsourced"
+
+
+TICKETS = "[{'customer': 'Ana', 'hours': 3.75, 'id': 3}, {'customer': 'Ana', 'hours': 7.5, 'id': 6}]"
+
+
+@pytest.mark.parametrize(
+    "out",
+    [f"13 {TICKETS}\nopen hours 341.25", f"13 {TICKETS}", f"13\n{TICKETS}", "Ana 13 [3, 6, 9, 12]", "13 ['a', 'b']"],
+)
+def test_the_count_that_a_cell_prints_before_its_first_records_is_a_figure(out: str) -> None:
+    assert states("Ana has 13 open tickets.", out)["13"] == "sourced"
+
+
+def test_the_number_in_the_name_of_a_record_is_no_figure() -> None:
+    assert states("There were 47 visits.", "week 47: {'visits': 13}")["47"] == "unsourced"
