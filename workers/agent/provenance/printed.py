@@ -31,6 +31,8 @@ _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
 """A line with a name and its figure, and one blank between them. A list of such lines is not aligned."""
+_COUNT = re.compile(r"^(?P<count> *\d+) (?P<name>\S.*)$")
+"""A line of `uniq -c` or `wc -l`: the count, one blank, and the name that it belongs to."""
 _LABEL_END = re.compile(r"[:=]")
 _LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
 
@@ -50,6 +52,9 @@ def read_text(text: str, reader: Reader) -> Found:
         end = _while(lines, at, lambda line: _PAIR.match(line) is not None)
         if end - at >= 2 and _PAIR.match(lines[at]) and len({len(line) for line in lines[at:end]}) > 1:
             _lines(lines[at:end], reader, at + 1, found)
+            at = end
+            continue
+        if (end := _counted(lines, at, reader, found)) > at:
             at = end
             continue
         is_no_table = at < run and tries == _MOST_TRIES
@@ -91,6 +96,27 @@ def _before_literal(text: str, reader: Reader, line: int, found: Found) -> None:
     name = name_of(text).strip()
     if name[-1:].isdigit() and text[len(name) :].lstrip()[:1] not in (":", "="):
         _lines([name], reader, line, found)
+
+
+def _counted(lines: Sequence[str], at: int, reader: Reader, found: Found) -> int:
+    """Read a list of counts that stand one below the other in front of their names. Returns where it ends, `at` when
+    there is none."""
+    first = _COUNT.match(lines[at])
+    if first is None:
+        return at
+    width = first.end("count")
+    end = _while(lines, at, lambda line: (told := _COUNT.match(line)) is not None and told.end("count") == width)
+    told = [_COUNT.match(line) for line in lines[at:end]]
+    cells = [(one["name"], one["count"]) for one in told if one]
+    names = {name for name, _ in cells}
+    if end - at < 2 or len(names) < len(cells) or not any(count[0] == " " for _, count in cells):
+        return at
+    if any(" " in name and any(one.kind == "number" for one in scan(name, reader.marks)) for name in names):
+        return at
+    rows = [(at + place, [name, count]) for place, (name, count) in enumerate(cells, 1)]
+    add_grid(["", ""], rows, [[None, number_in(count, reader.marks)] for _, count in cells], reader, found)
+    note_days(lines[at:end], reader, found, at)
+    return end
 
 
 def _run_end(lines: Sequence[str], at: int) -> int:

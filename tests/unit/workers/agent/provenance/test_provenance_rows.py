@@ -185,3 +185,16 @@ def test_the_count_that_a_cell_prints_before_its_first_records_is_a_figure(out: 
 
 def test_the_number_in_the_name_of_a_record_is_no_figure() -> None:
     assert states("There were 47 visits.", "week 47: {'visits': 13}")["47"] == "unsourced"
+
+
+COUNTED = "     44 East\n    150 North\n      9 West Coast\n    203 total\n"
+
+
+@pytest.mark.parametrize(("said", "state"), [("North has 150", "sourced"), ("East has 150", "unsourced")])
+def test_a_count_before_its_name_belongs_to_that_name(said: str, state: str) -> None:
+    found = states(f"{said} orders, of 203 in all.", COUNTED)
+    assert (found["150"], found["203"]) == (state, "sourced")
+
+
+def test_a_count_before_a_code_is_no_number_with_a_blank_for_a_comma() -> None:
+    assert states("Code 404 came 50 times.", "     44 200\n     50 404\n")["50"] == "sourced"
