@@ -40,6 +40,8 @@ from core.values import FileRef, StoredFile
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
 
+_MOST_HOURS = 48
+
 
 def cells(steps: Sequence[Step]) -> list[CellRan]:
     """The cells among these steps."""
@@ -199,6 +201,16 @@ def last_cell(turns: Turns) -> CellRan | None:
         elif isinstance(step, CellRan) and step.cell_id not in undone:
             return step
     return None
+
+
+def time_between(before: Sequence[Step], after: Sequence[Step]) -> str:
+    """How long after the last message of some steps the first one of others came: "3 hours", "2 days"; "" for less than
+    an hour."""
+    said, now = ([float(step.ts) for step in steps if isinstance(step, Asked)] for steps in (before, after))
+    hours = int(now[0] - said[-1]) // 3_600 if said and now else 0
+    if hours < _MOST_HOURS:
+        return f"{hours} {'hour' if hours == 1 else 'hours'}" if hours > 0 else ""
+    return f"{hours // 24} days"
 
 
 def was_reset(steps: Sequence[Step]) -> bool:

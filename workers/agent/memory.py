@@ -67,11 +67,12 @@ class Detail(NamedTuple):
 
 class Beside(NamedTuple):
     """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources. `reset`: the
-    session was reset, and no cell ran since."""
+    session was reset, and no cell ran since. `later`: how long after the turn before the question came."""
 
     procedures: tuple[str, ...] = ()
     schemas: str = ""
     reset: bool = False
+    later: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +284,8 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
     files = files_text(turn, briefings, files_chars)
     given: dict[str, object] = {"files": files, "schemas": beside.schemas, "procedures": list(beside.procedures)}
     if name == "follow_up":
-        given["reset"] = beside.reset
+        given |= {"reset": beside.reset, "later": beside.later}
+        given["fetched"] = bool(turn.environment.sources or turn.environment.tools)
     return user(turn.prompts.render(name, messages=asked, **given))
 
 

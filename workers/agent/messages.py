@@ -26,7 +26,7 @@ from core.steps import (
 )
 from core.values import Language
 from workers.agent import guards, plans, stages
-from workers.agent.about_steps import was_reset
+from workers.agent.about_steps import time_between, was_reset
 from workers.agent.actions import Message
 from workers.agent.memory import (
     FIGURES_CHARS,
@@ -302,7 +302,8 @@ def _beside_questions(turn: Turn) -> list[Beside]:
         asked = "\n".join(step.text for step in opening if isinstance(step, Asked))[:_PROCEDURE_CHARS]
         procedures = tuple(each for each in turn.prompts.procedures(asked) if each not in told)
         told.update(procedures)
-        found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps)))
+        later = time_between(seen, steps)
+        found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps), later=later))
         seen.extend(steps)
     described = [source for source in turn.environment.sources if source.schema]
     schemas = turn.prompts.render("schemas", sources=described) if described else ""

@@ -293,7 +293,7 @@ TURNS: dict[str, Turn] = {
     "native_with_a_fixed_layout": turn(asked(), BRIEFED, sections=LAYOUT),
     "native_question_without_a_file": turn(asked("How do I read a p-value?")),
     "native_error_repair_and_steering": turn(*first_turn()[:-1]),
-    "native_follow_up": turn(asked("and by month?", "Ben", "3.0"), earlier=(closed(first_turn()),)),
+    "native_follow_up": turn(asked("and by month?", "Ben", "10803.0"), earlier=(closed(first_turn()),)),
     "native_follow_up_after_a_stop": turn(asked("try it with Amount", ts="3.0"), BRIEFED, earlier=(STOPPED,)),
     "native_chinese_question_and_answer": turn(*chinese_turn(), language="zh"),
     "native_malformed_and_unread": turn(*malformed_turn()),

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from agent_kit import BRIEFED, FIGURE, PROBLEM, SALES, asked, call, cell, failed, finish, judged, run, said, turn
+from agent_kit import (
+    BRIEFED,
+    ENVIRONMENT,
+    FIGURE,
+    PROBLEM,
+    SALES,
+    asked,
+    call,
+    cell,
+    failed,
+    finish,
+    judged,
+    run,
+    said,
+    turn,
+)
 
 from core.steps import (
     Briefed,
@@ -31,7 +47,7 @@ from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages, tokens_of
 from workers.agent.text import CHARS_PER_TOKEN, tokens_in
-from workers.agent.turn import AgentLimits, Turn
+from workers.agent.turn import AgentLimits, SourceNote, Turn
 
 FIRST = (
     asked(),
@@ -129,6 +145,23 @@ def test_an_earlier_turn_is_told_with_question_cells_outputs_and_report() -> Non
     assert json.loads(told[4]["tool_calls"][0]["function"]["arguments"]) == {"report": "North sells most."}
     assert told[6]["content"].startswith("# Follow-up\n\nBen asks:\n> and by month?")
     assert "is_final" not in text(told)
+
+
+@pytest.mark.parametrize(
+    ("hours", "later"), [(0.9, ""), (1, ", 1 hour later"), (5.5, ", 5 hours later"), (47, ", 47 hours later"),
+                         (48, ", 2 days later"), (100, ", 4 days later")]
+)  # fmt: skip
+def test_a_follow_up_says_how_much_later_it_came(hours: float, later: str) -> None:
+    told = messages(turn(asked("and now?", ts=f"{1 + hours * 3_600}"), earlier=(FIRST,)))
+    assert told[6]["content"].startswith(f"# Follow-up{later}\n\nAna asks:\n> and now?")
+
+
+def test_what_was_fetched_long_ago_is_said_to_be_old_where_there_is_something_to_fetch_from() -> None:
+    later = asked("and now?", ts="90001.0")
+    for sources, is_said in (((), False), ((SourceNote("shop"),), True)):
+        environment = replace(ENVIRONMENT, sources=sources)
+        told = messages(turn(later, earlier=(FIRST,), environment=environment))
+        assert ("What cells fetched from sources and tools before is 25 hours old" in told[6]["content"]) is is_said
 
 
 def test_a_turn_that_ended_without_a_report_is_remembered_as_our_own_words() -> None:
