@@ -38,6 +38,7 @@ from core.steps import (
 )
 from workers.agent.actions import Message
 from workers.agent.briefing import REPOSITORY, file_blocks
+from workers.agent.drafts import without_drafts
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
@@ -107,6 +108,8 @@ def remember(
 ) -> Memory:
     """The blocks of one turn of the thread: `steps` are its own, `thread` those of all turns."""
     opening, found = episodes(steps)
+    if steps is not turn.steps:
+        found = without_drafts(found)
     ending = [step for step in steps if isinstance(step, GaveUp | Forgot)]
     charts = shown_charts(steps)
     blocks = [_episode_block(turn, episode, thread, charts) for episode in found]

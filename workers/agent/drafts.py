@@ -1,0 +1,50 @@
+"""Reports that were sent back, as later turns remember them: without their text.
+
+The report that was posted says what holds. A draft costs tokens in every request, and its figures may be wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.steps import Checked, Corrected, Finished, Replied
+from workers.agent.intents import Report
+from workers.agent.parse import read_reply
+from workers.agent.turn import Episode
+
+_DRAFT = "(a draft that was not posted)"
+_SENT_BACK = "It was sent back. The report that was posted stands below."
+
+
+def without_drafts(found: Sequence[Episode]) -> list[Episode]:
+    """The episodes of a closed turn, its drafts without their text. A draft that was posted in the end stays whole."""
+    ended = (at for at, episode in enumerate(found) if any(isinstance(step, Finished) for step in episode.steps))
+    last = max((at for at in ended if _reports(found[at])), default=0)
+    return [_short(episode) if at < last and _is_draft(episode) else episode for at, episode in enumerate(found)]
+
+
+def _reports(episode: Episode) -> bool:
+    intents = read_reply(episode.reply, episode.number).intents
+    return len(intents) == 1 and isinstance(intents[0], Report)
+
+
+def _is_draft(episode: Episode) -> bool:
+    """Whether an episode is nothing but a report and why it was sent back."""
+    judged = all(isinstance(step, Checked | Corrected) or _is_verdict(step) for step in episode.steps)
+    return judged and any(isinstance(step, Corrected) for step in episode.steps) and _reports(episode)
+
+
+def _is_verdict(step: object) -> bool:
+    return isinstance(step, Replied) and step.purpose == "check"
+
+
+def _short(episode: Episode) -> Episode:
+    reply = episode.reply
+    calls = tuple(call.model_copy(update={"arguments": json.dumps({"report": _DRAFT})}) for call in reply.calls)
+    text = reply.text if calls else f"<finish>\n{_DRAFT}\n</finish>"
+    steps = tuple(
+        step.model_copy(update={"text": _SENT_BACK}) if isinstance(step, Corrected) else step for step in episode.steps
+    )
+    return replace(episode, reply=reply.model_copy(update={"calls": calls, "text": text}), steps=steps)
