@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
@@ -41,6 +42,8 @@ Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
 
 _MOST_HOURS = 48
+_YES = re.compile(r"(?:This statement on|Each call of) \S{1,100} needs a person's yes\.")
+"""How a cell is told that people are asked about its statement or call; a test holds the two together."""
 
 
 def cells(steps: Sequence[Step]) -> list[CellRan]:
@@ -55,25 +58,31 @@ def files_made(ran: Iterable[CellRan]) -> dict[str, StoredFile]:
 
 
 def cells_run(steps: Sequence[Step]) -> int:
-    """How many cells ran. A cell whose process ended does not count once it ran again."""
+    """How many cells ran. A cell whose process ended does not count once it ran again, nor does one that only had a
+    person asked."""
     left = failed_cells(steps)
-    return sum(cell.status != "died" or cell in left for cell in cells(steps))
+    return sum((cell.status != "died" or cell in left) and not needs_a_yes(cell) for cell in cells(steps))
 
 
 def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     """For each cell that ran well, by its id: the ids of the tries before it that failed, oldest first.
 
     A failed cell counts as repaired, not as failed, if a later cell of the same title ran well. A person's own code
-    repairs nobody's cell. A cell whose process ended was no try.
+    repairs nobody's cell. A cell whose process ended was no try, and neither was one that only had a person asked.
     """
     found: dict[str, tuple[str, ...]] = {}
     tries: dict[str, tuple[str, ...]] = {}
     for cell in cells(steps):
-        if cell.status in ("error", "timeout", "killed") and not cell.is_own:
+        if cell.status in ("error", "timeout", "killed") and not cell.is_own and not needs_a_yes(cell):
             tries[cell.title] = (*tries.get(cell.title, ()), cell.cell_id)
         elif cell.status == "ok" and cell.title in tries:
             found[cell.cell_id] = tries.pop(cell.title)
     return found
+
+
+def needs_a_yes(cell: CellRan) -> bool:
+    """Whether a cell ended only because a person is asked about its statement or its call."""
+    return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
 
 
 def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
@@ -83,7 +92,7 @@ def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
     for cell in reversed(cells(steps)):
         if cell.status == "ok":
             mended.add(cell.title)
-        elif cell.status != "undone" and cell.title not in mended:
+        elif cell.status != "undone" and cell.title not in mended and not needs_a_yes(cell):
             left.append(cell)
     return left[::-1]
 

@@ -18,8 +18,6 @@ _QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
 _NOT_IN_INDEX = re.compile(r"\[(?P<names>.{1,400}?)\] not (?:found )?in index|None of .*?\[(?P<none>.{1,400}?)\]")
 _LOGIN = re.compile(r"The login of \S{1,100} could change data: ")
 """How `workers.sources.query.require_read_only` begins; a test holds the two together."""
-_YES = re.compile(r"(?:This statement on|Each call of) \S{1,100} needs a person's yes\.")
-"""How a cell is told that people are asked about its statement or call; a test holds the two together."""
 _MAX_LISTED = 40
 _SOME_LEVELS = 5
 _SHELL_LINE = re.compile(r"^\s*[!%]\w", re.MULTILINE)
@@ -34,11 +32,6 @@ def error_line(cell: CellRan) -> str:
 def needs_an_admin(cell: CellRan) -> bool:
     """Whether no code can mend the error of a cell, because the login of a data source may do too much."""
     return cell.error_name == "RequestRefused" and _LOGIN.search(cell.error) is not None
-
-
-def needs_a_yes(cell: CellRan) -> bool:
-    """Whether a cell ended only because a person is asked about its statement or its call."""
-    return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
 
 
 def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from core.steps import CellRan, DataCheck, Step
-from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
-from workers.agent.hints import hint, near_values, needs_a_yes, needs_an_admin
+from workers.agent.about_steps import is_new_shell, metrics_otherwise, needs_a_yes, without_rows
+from workers.agent.hints import hint, near_values, needs_an_admin
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
 from workers.agent.turn import Turn
