@@ -145,6 +145,10 @@ class Spool:
             self.forget(path)
         return bool(paths)
 
+    def holds(self, thread_id: str) -> bool:
+        """Whether an event with words of this thread waits here."""
+        return any(thread_id in one.threads for path in self.kept() if (one := self.read(path)) is not None)
+
     def purge(self, *, thread_id: str = "", user: str = "", team: str = "", until: datetime | None = None) -> int:
         """Remove the events with words of this thread or of this person; returns their number. Raises OSError when one
         stays, once all others are gone.

@@ -24,6 +24,7 @@ from core.store import Store
 from core.store.history import History
 from tryout.named import one_thread
 from tryout.operator import operator, permitted, why_unreadable
+from tryout.times import MOST_DAYS
 from tryout.workspace import of_workspace
 from workers.agent.thread_states import last_state
 
@@ -41,7 +42,8 @@ def run(
     dry_run: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Purge the threads that are meant; 1 when something was unavailable, so that it has to be done again.
+    """Purge the threads that are meant; 1 when nothing of the thread is stored, or when something was unavailable, so
+    that it has to be done again.
 
     With `person`, those are all threads in which they wrote: answers there may repeat their words; what they chose in
     Slack for themselves goes too. With `workspace`, only what is of that one. Raises SettingsError when nothing or too
@@ -61,19 +63,22 @@ def run(
         try:
             if not permitted(settings, store, Action.PURGE, meant, {"dry_run": int(dry_run)}):
                 return 1
-            if thread:
-                named = one_thread(history.threads_named(thread), workspace)
-                thread = named or thread
+            named = one_thread(history.threads_named(thread), workspace) if thread else ""
+            thread = named or thread
             found = store.purgeable(thread_id=thread, user=person, older_than=since, team=workspace)
             counts = {thread_id: store.purge_counts(thread_id) for thread_id in found}
         except SQLAlchemyError as error:
             print(f"threadbook: nothing was deleted. {why_unreadable(store, error)}", file=sys.stderr)
             return 1
+        spool = Spool(settings.spool)
+        if thread and not named and not spool.holds(thread):
+            print(f"threadbook: nothing of {thread!r} is stored. `threadbook threads` lists what is.", file=sys.stderr)
+            return 1
         if dry_run:
             _print(counts, dry_run=dry_run, as_json=as_json)
             return 0
         try:
-            blobs, spool = Blobs(settings.files), Spool(settings.spool)
+            blobs = Blobs(settings.files)
             if person:
                 spool.purge(user=person, team=workspace)
                 store.forget_preferences(person, workspace)
@@ -94,9 +99,13 @@ def run(
 
 
 def _days(age: str) -> int:
-    if not (found := _AGE.fullmatch(age)):
-        raise SettingsError(f"--older-than takes a number of days, such as 90d; {age!r} is none.")
-    return int(found[1])
+    """The days of an age. Never 0: nothing asks again before everything is deleted for good."""
+    days = int(found[1]) if (found := _AGE.fullmatch(age)) else 0
+    if not 1 <= days <= MOST_DAYS:
+        raise SettingsError(
+            f"--older-than takes a number of days from 1d to {MOST_DAYS}d, such as 90d; {age!r} is none."
+        )
+    return days
 
 
 def _print(counts: dict[str, dict[str, int]], *, dry_run: bool, as_json: bool) -> None:

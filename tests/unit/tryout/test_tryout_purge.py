@@ -179,11 +179,44 @@ def test_a_purge_deletes_the_thread_and_says_so_in_the_audit(
 
 @pytest.mark.parametrize(
     "asked",
-    [{}, {"thread": "T1:C1:1.0", "person": "U1"}, {"older_than": "soon"}, {"older_than": "90"}],
+    [
+        {},
+        {"thread": "T1:C1:1.0", "person": "U1"},
+        {"older_than": "soon"},
+        {"older_than": "90"},
+        {"older_than": "0d"},
+        {"older_than": "36501d"},
+    ],
 )
 def test_what_is_not_clear_is_refused(settings: Settings, store: Store, asked: dict[str, str]) -> None:
     with pytest.raises(SettingsError):
         purge.run(settings, **asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_thread_of_which_nothing_is_stored_is_not_called_purged(
+    settings: Settings, store: Store, capsys: pytest.CaptureFixture[str], dry_run: bool
+) -> None:
+    for name in ("NONSENSE", LINK):
+        assert purge.run(settings, thread=name, dry_run=dry_run) == 1
+        said = capsys.readouterr()
+        assert (said.out, said.err) == (
+            "",
+            f"threadbook: nothing of {name!r} is stored. `threadbook threads` lists what is.\n",
+        )
+
+
+def test_words_that_only_the_spool_has_are_purged_with_their_thread(settings: Settings, store: Store) -> None:
+    event = {"type": "message", "channel": "C1", "ts": TS, "user": "U1"}
+    Spool(settings.spool).keep(Spooled(event, "T1", "B1"))
+    assert purge.run(settings, thread=f"T1:C1:{TS}", dry_run=True) == 0
+    assert purge.run(settings, thread=f"T1:C1:{TS}") == 0
+    assert Spool(settings.spool).kept() == []
+
+
+def test_a_purge_may_be_done_again(settings: Settings, store: Store) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    assert [purge.run(settings, thread=turn.thread_id) for _ in range(2)] == [0, 0]
 
 
 def test_young_threads_are_not_older_than_a_day(settings: Settings, store: Store) -> None:
