@@ -39,6 +39,7 @@ from core.errors import OursToFix, SettingsError, outline
 from core.private import mend_mode
 from core.store import schema
 from core.store.full_text import FULL_TEXT_TABLES
+from core.store.one_file import keep_to_its_place
 from core.store.tables import threads
 
 BUSY_TIMEOUT_MS = 15_000
@@ -309,8 +310,8 @@ def _engine(given: str, *, patient: bool) -> Engine:
         )
     if url.get_backend_name() == "postgresql":
         return _postgres(url, patient=patient)
-    if url.database and url.database != ":memory:":
-        path = Path(url.database)
+    path, in_memory = Path(url.database or ""), url.database in (None, "", ":memory:")
+    if not in_memory:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -320,8 +321,9 @@ def _engine(given: str, *, patient: bool) -> Engine:
             ) from error
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             mend_mode(path.with_name(name))  # of an older version; never open it here: that undoes SQLite's locks
-    in_memory = not url.database or url.database == ":memory:"
     engine = create_engine(url, hide_parameters=True, **({} if in_memory else _POOL))  # an error must not quote its row
+    if not in_memory and not url.query.get("uri"):  # with uri the name is an address of SQLite's own
+        keep_to_its_place(engine, path)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
