@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 from prometheus_client import CollectorRegistry
 from redis import Redis
 
 from core.health import Health, Missing, pages, serving
 from core.metrics import REGISTRY
+from core.redis_writes import redis_answers
 from core.settings import Settings
 from core.store.history import History
 
@@ -20,10 +22,6 @@ def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], b
 
     `is_connected` tells whether Slack is heard on the Socket Mode connection; None in HTTP mode, which has none.
     """
-
-    def redis_answers() -> str:
-        redis.ping()
-        return "answers"
 
     def slack_listens() -> str:
         if is_connected is None:
@@ -38,7 +36,7 @@ def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], b
             history.ping()
             return "answers"
 
-        checks = {"redis": redis_answers, "store": store_answers, "slack": slack_listens}
+        checks = {"redis": partial(redis_answers, redis), "store": store_answers, "slack": slack_listens}
         health = Health(checks, settings.secrets())
         registry = CollectorRegistry()
         registry.register(REGISTRY)

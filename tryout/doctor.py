@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.blobs import Blobs
 from core.errors import OursToFix, SettingsError
 from core.installations.tokens import check_settings, cipher_of
+from core.redis_writes import check_writes, refusal
 from core.settings import Settings, mcp_secrets
 from core.slack.client import web_client
 from core.store import Store, StoreDamaged, StoreTooNew
@@ -129,14 +130,18 @@ def tool_server(settings: Settings, *, name: str, tools: ToolsClient) -> Finding
 
 
 def redis_server(settings: Settings) -> Finding:
-    """Whether Redis answers."""
+    """Whether Redis answers and takes writes."""
     client = redis.Redis.from_url(settings.redis_url, socket_connect_timeout=3, socket_timeout=3)
     try:
         refuse_unfit_redis(client)
+        check_writes(client)
         return Finding("Redis", "ok", f"{client.info('server')['redis_version']} answers")
     except CannotStart as error:
         return Finding("Redis", "missing", str(error), "set REDIS_URL to one server")
     except redis.RedisError as error:
+        if (why := refusal(error)) is not None:
+            what, _, fix = why.partition(": ")
+            return Finding("Redis", "missing", what, fix)
         return Finding("Redis", "missing", str(error), "start a Redis server and set REDIS_URL; `make run` needs none")
     finally:
         client.close()

@@ -18,6 +18,7 @@ from core.errors import SlackFailed
 from core.health import Check, Health, Missing, Pages, Part, pages, serving
 from core.metrics import HandedOver
 from core.queue import connect_redis, queue_lengths
+from core.redis_writes import redis_answers
 from core.settings import Settings
 from core.slack.client import ours, web_client
 from core.store.history import History
@@ -50,10 +51,6 @@ def run(settings: Settings) -> None:
 def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Check]:
     """What a worker service needs, as one check per part."""
     processes = ProcessHealth(settings)
-
-    def redis_answers() -> str:
-        redis.ping()
-        return "answers"
 
     def store_answers() -> str:
         history.ping()
@@ -88,7 +85,7 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
         return f"answers, MCP servers: {len(settings.mcp)}"
 
     found: dict[str, Check] = {
-        "redis": redis_answers,
+        "redis": partial(redis_answers, redis),
         "store": store_answers,
         "slack": _at_most_every(_slack_answers(settings), SLACK_EVERY_S),
         "session_host": session_host_answers,

@@ -9,6 +9,7 @@ from redis import Redis, RedisError, ResponseError
 from core.errors import OursToFix
 from core.node_file import node_file, read_node_file
 from core.queue import NodeSeen, Wakes, nodes
+from core.redis_writes import refusal
 from core.retry import retry_call, wait_until
 from core.settings import Settings
 
@@ -32,9 +33,14 @@ def wait_for_redis(redis: Redis) -> None:
         on=RedisError,
         for_s=START_TIMEOUT_S,
         every_s=POLL_S,
-        give_up=lambda error: CannotStart(f"Redis does not answer ({error}). Check REDIS_URL."),
+        give_up=_does_not_answer,
     )
     refuse_unfit_redis(redis)
+
+
+def _does_not_answer(error: Exception) -> CannotStart:
+    why = refusal(error)
+    return CannotStart(f"Redis does not answer ({error}). Check REDIS_URL." if why is None else f"{why}.")
 
 
 def refuse_unfit_redis(redis: Redis) -> None:
