@@ -51,8 +51,6 @@ def stay_up(port: int) -> int:
     """Ask the story's question, then leave everything running until Ctrl-C or SIGTERM."""
     story = _story()
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
     try:
         with (
             running(_fresh(running_stack.HOME), show.line, port, samples=_samples()) as stack,
@@ -62,6 +60,8 @@ def stay_up(port: int) -> int:
             page = f"{stack.url}/{talk.key.channel}/{talk.key.root_ts}" if talk.key else stack.url
             for line in _next(page, story["turns"][1]["question"], has_model=stack.settings.model_choice != "offline"):
                 show.line(line)
+            for number in (signal.SIGINT, signal.SIGTERM):  # not before: they must end a start and a question at once
+                signal.signal(number, lambda *_: ended.set())
             while not ended.wait(1.0):
                 stack.check()
     except FAILURES as error:
