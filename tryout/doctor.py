@@ -24,7 +24,7 @@ from core.installations.tokens import check_settings, cipher_of
 from core.redis_writes import check_writes, refusal
 from core.settings import Settings, mcp_secrets
 from core.slack.client import web_client
-from core.store import Store, StoreDamaged, StoreTooNew
+from core.store import ADDRESS_ADVICE, Store, StoreDamaged, StoreTooNew
 from core.telemetry import redactor
 from executor import launch
 from executor.sandbox import probe
@@ -160,7 +160,9 @@ def store(settings: Settings) -> Finding:
         return Finding("Store", "missing", str(error), "restore the last backup, as docs/backup.md says")
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0][:200]
-        return Finding("Store", "missing", reason, "check DATABASE_URL: its user must create tables and write")
+        advice = getattr(error, "advice", ADDRESS_ADVICE)
+        fix = "check DATABASE_URL: its user must create tables and write" if advice == ADDRESS_ADVICE else advice
+        return Finding("Store", "missing", reason, fix)
     finally:
         if opened is not None:
             opened.close()

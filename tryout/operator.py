@@ -14,7 +14,7 @@ from core.access import Person, Resource, may
 from core.actions import Action
 from core.errors import OursToFix
 from core.settings import Settings
-from core.store import Store, StoreDamaged
+from core.store import ADDRESS_ADVICE, Store, StoreDamaged
 
 
 def operator(settings: Settings) -> str:
@@ -65,4 +65,5 @@ def why_unreadable(store: Store, error: Exception) -> str:
         return str(error)
     # Errors of ours quote no row and no password; others might.
     reason = (str(error).splitlines() or [""])[0][:200] if isinstance(error, OursToFix) else ""
-    return f"The Store cannot be read: {reason or type(error).__name__}. Check DATABASE_URL."
+    advice = getattr(error, "advice", ADDRESS_ADVICE)
+    return f"The Store cannot be read: {reason or type(error).__name__}. {advice}"

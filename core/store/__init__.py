@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from core.errors import LeaseLost
 from core.rows import Appended, OutboxRow, Recorded, ReportRow, Spent, StoredMessage, TurnRow
-from core.store.database import StoreDamaged, StoreUnreachable
+from core.store.database import ADDRESS_ADVICE, StoreDamaged, StoreUnreachable
 from core.store.outbox import CARD_SLOT
 from core.store.schema import StoreTooNew
 from core.store.spending import start_of_day
@@ -15,6 +15,7 @@ from core.store.store import Store
 from core.store.turns import open_turn_of
 
 __all__ = [
+    "ADDRESS_ADVICE",
     "CARD_SLOT",
     "Appended",
     "LeaseLost",

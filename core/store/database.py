@@ -64,6 +64,13 @@ _DEMOTED = (psycopg.errors.ReadOnlySqlTransaction,)
 """The server takes no writes any more: another one does since a failover. A new connection may lead there."""
 _PASSING = (*_DEMOTED, psycopg.errors.IdleInTransactionSessionTimeout)
 """Errors that psycopg counts as internal ones, though the same transaction may work in a moment."""
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "Another program holds the file: end it, or try again when it is done.",
+    sqlite3.SQLITE_READONLY: "Let this user write the file of the Store and its folder.",
+    sqlite3.SQLITE_FULL: "Make room on the disk of the Store.",
+    sqlite3.SQLITE_IOERR: "Look at the disk of the Store: it may be full or broken.",
+}
+"""What an admin does where the address of the Store is right."""
 _MIGRATION_LOCK = 7_405_112_236
 """Any fixed number: the name of our advisory lock in Postgres."""
 
@@ -75,9 +82,16 @@ _POOL: dict[str, Any] = {
 }
 
 
+ADDRESS_ADVICE = "Check DATABASE_URL."
+
+
 class StoreUnreachable(OursToFix, SQLAlchemyError):
     """The database is unavailable, full or too busy. Nothing of the transaction was kept; it may be tried again
-    later."""
+    later. `advice` tells the admin what to look at."""
+
+    def __init__(self, message: str, advice: str = ADDRESS_ADVICE) -> None:
+        super().__init__(message)
+        self.advice = advice
 
 
 class StoreDamaged(OursToFix, SQLAlchemyError):
@@ -184,6 +198,9 @@ class Database:
         nothing = update(threads).where(threads.c.id == "").values(id=threads.c.id)  # no thread has this id
         with self.writing(single=True) as connection:
             connection.execute(nothing)
+            if self.dialect == "sqlite":  # the same number again: it is written, so a full disk is noticed
+                number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                connection.exec_driver_sql(f"PRAGMA user_version = {int(number)}")
 
     def migrate(self, migrations: str = schema.MIGRATIONS) -> None:
         """Bring the schema to its newest version. Processes that do it at the same time wait for each other.
@@ -221,17 +238,22 @@ def _reachable() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        raise StoreUnreachable(outline(error)) from error
+        raise StoreUnreachable(outline(error), _ADVICE.get(_sqlite_code(error), ADDRESS_ADVICE)) from error
     except InternalError as error:
         if not isinstance(error.orig, _PASSING):
             raise
         said = str(error.orig).partition("\n")[0]  # it names the kind of a statement, and quotes nothing
         raise StoreUnreachable(f"{outline(error)}: {said}") from error
     except DatabaseError as error:
-        code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # the other bits say more of the same
-        if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        if _sqlite_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise
         raise StoreDamaged from error
+
+
+def _sqlite_code(error: Exception) -> int:
+    """SQLite's number of the error; 0 where it is another database's."""
+    code: int = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)
+    return code & 0xFF  # the other bits say more of the same
 
 
 class _Postgres(psycopg.Connection[Any]):

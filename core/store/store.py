@@ -91,7 +91,8 @@ class Store(
             except StoreUnreachable as error:
                 why = str(error).partition("\n")[0]
                 if time.monotonic() >= deadline:
-                    raise StoreUnreachable(f"the database does not answer ({why}). Check DATABASE_URL.") from error
+                    what = f"the database does not answer ({why}). {error.advice}"
+                    raise StoreUnreachable(what, error.advice) from error
                 log.info("waiting_for_database", error=why)
                 time.sleep(_RETRY_S)
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import socket
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -14,8 +16,10 @@ from sqlalchemy.exc import InternalError, ProgrammingError, SQLAlchemyError
 from turn_kit import ASKED, write_turn
 
 from core.errors import OursToFix, SettingsError
+from core.settings import Settings, load_settings
 from core.store import Store, StoreDamaged, StoreUnreachable, database
 from core.store.database import Database
+from tryout import schedules
 
 
 def nobody_listens() -> str:
@@ -68,6 +72,59 @@ def test_a_damaged_file_is_named_as_such_with_what_to_do(tmp_path: Path, kind: s
             with pytest.raises(StoreDamaged, match="put the last backup in its place") as damaged:
                 act()
             assert not isinstance(damaged.value, StoreUnreachable)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Settings:
+    """The settings of a home in which a Store was made."""
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    with closing(Store(settings.database_url)) as store:
+        store.migrate()
+    return settings
+
+
+def told(settings: Settings, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `threadbook schedules` says when it cannot read the Store."""
+    assert schedules.run(settings) == 1
+    return capsys.readouterr().err.strip()
+
+
+def test_a_locked_file_is_told_as_such_and_its_address_is_not_blamed(
+    stored: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_MS", 1)
+    with closing(sqlite3.connect(stored.home / "threadbook.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        said = told(stored, capsys)
+    assert said.endswith("database is locked. Another program holds the file: end it, or try again when it is done.")
+
+
+def test_a_file_that_may_not_be_written_is_told_as_such(
+    stored: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read_only(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA query_only = ON")
+
+    monkeypatch.setattr(database, "_prepare_sqlite", read_only)
+    with closing(Store(stored.database_url)) as store, pytest.raises(StoreUnreachable) as refused:
+        store.check_writes()
+    assert refused.value.advice == "Let this user write the file of the Store and its folder."
+    assert told(stored, capsys).endswith(refused.value.advice)
+
+
+def test_a_disk_without_room_is_noticed_although_nothing_is_to_be_stored(stored: Settings) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with closing(Store(stored.database_url)) as store:
+        store.check_writes()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+        try:
+            with pytest.raises(StoreUnreachable) as full:
+                store.check_writes()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        store.check_writes()
+    assert "disk" in full.value.advice
 
 
 def test_threads_that_find_no_connection_in_time_count_the_database_as_away(
