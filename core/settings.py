@@ -28,6 +28,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from core.actions import Action
 from core.errors import SettingsError
 from core.node_file import read_node_file
+from core.setting_faults import in_words
 from core.team_settings import (
     AccessSettings,
     ApprovalSettings,
@@ -490,7 +491,7 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     try:
         settings = Settings(**values)
     except ValidationError as error:
-        raise SettingsError("\n".join(_fault(item["loc"], item["msg"]) for item in error.errors())) from None
+        raise SettingsError("\n".join(_fault(dict(item), config.name) for item in error.errors())) from None
     settings = _with_defaults(settings, folder)
     _refuse_budget_without_price(settings)
     _refuse_unknown_sources(settings)
@@ -778,10 +779,14 @@ def _refuse_unknown(
         raise SettingsError("\n".join(faults))
 
 
-def _fault(location: tuple[int | str, ...], message: str) -> str:
-    message = message.removeprefix("Value error, ").replace("a valid tuple", 'a list, written as ["…"]')
+def _fault(fault: Mapping[str, Any], file: str) -> str:
+    """A fault that pydantic found, with the setting and, unless it is of the environment or `.env`, its file."""
+    location = [each for each in fault["loc"] if each != "[key]"]
     if not location:  # of several settings together
-        return f"{message}."
-    first = str(location[0])
-    name = Settings.model_fields[first].alias or first if first in Settings.model_fields else first
-    return f"{'.'.join([name, *map(str, location[1:])])}: {message}."
+        return f"{in_words(fault, quotable=True)}."
+    entry = f", entry {location.pop() + 1}" if isinstance(location[-1], int) else ""
+    field = Settings.model_fields.get(str(location[0]))
+    first = (field.alias if field else None) or str(location[0])
+    of_team = first not in environment_names()
+    name = ".".join([first, *map(str, location[1:])])
+    return f"{f'{file}: ' if of_team else ''}{name}{entry}: {in_words(fault, quotable=of_team)}."
