@@ -39,7 +39,11 @@ def permitted(
 def allows(
     settings: Settings, store: Store, action: Action, resource: str, details: Mapping[str, int | str] | None = None
 ) -> bool:
-    """Whether the operator may; either answer is written into the audit, and nothing is said."""
+    """Whether the operator may; either answer is written into the audit, and nothing is said.
+
+    Raises StoreTooNew before anything is read or written that a newer version keeps elsewhere: a purge would leave it.
+    """
+    store.check_schema()
     actor = operator(settings)
     allowed = bool(may(Person(actor, "operator"), action, Resource(resource, settings.access_rules())))
     store.audit(actor, action.value, resource, "done" if allowed else "refused", details=details)

@@ -213,6 +213,11 @@ class Database:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
             schema.upgrade(connection, migrations)
 
+    def check_schema(self, migrations: str = schema.MIGRATIONS) -> None:
+        """Raise StoreTooNew when a newer version has made a schema that this one cannot work with."""
+        with self.reading() as connection:
+            schema.check(connection, migrations)
+
     def scrub(self) -> None:
         """In SQLite, write the full-text search again and empty the write-ahead log: deleted words stand in both.
 

@@ -41,19 +41,33 @@ def upgrade(db: Connection, migrations: str = MIGRATIONS) -> None:
 
     Raises StoreTooNew when this version cannot work with the newer schema; nothing was changed then.
     """
-    config = Config()
-    config.set_main_option("script_location", migrations)
-    config.attributes["connection"] = db
+    config = _config(db, migrations)
     script = ScriptDirectory.from_config(config)
     revisions = {each.revision: each for each in script.walk_revisions()}
     ours = str(script.get_current_head())
     found = MigrationContext.configure(db).get_current_revision()
     if found is not None and found not in revisions:
-        _accept(db, found, ours)
+        note = _accepted(db, found, ours)
+        log.info("newer_schema", revision=found, made_by=note.made_by, ours=ours)
         return
     command.upgrade(config, "head")
     if found != ours:
         _note(db, ours, oldest_code(revisions.values()))
+
+
+def check(db: Connection, migrations: str = MIGRATIONS) -> None:
+    """Raise StoreTooNew when this version cannot work with the schema that is there. Nothing is changed."""
+    script = ScriptDirectory.from_config(_config(db, migrations))
+    found = MigrationContext.configure(db).get_current_revision()
+    if found is not None and found not in {each.revision for each in script.walk_revisions()}:
+        _accepted(db, found, str(script.get_current_head()))
+
+
+def _config(db: Connection, migrations: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", migrations)
+    config.attributes["connection"] = db
+    return config
 
 
 def oldest_code(scripts: Iterable[Script]) -> str:
@@ -70,11 +84,11 @@ def version() -> str:
         return "unknown"
 
 
-def _accept(db: Connection, found: str, ours: str) -> None:
+def _accepted(db: Connection, found: str, ours: str) -> Any:
+    """What is noted of a newer schema with which this version works. Raises StoreTooNew when it does not."""
     note = _noted(db, found)
     if note is not None and ours >= note.code_from:
-        log.info("newer_schema", revision=found, made_by=note.made_by, ours=ours)
-        return
+        return note
     made_by = "a version of Threadbook that this one does not know" if note is None else f"Threadbook {note.made_by}"
     install = "that version" if note is None else f"Threadbook {note.made_by} or newer"
     raise StoreTooNew(

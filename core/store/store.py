@@ -102,6 +102,10 @@ class Store(
         """Check that the database takes writes; nothing is changed. Raises StoreUnreachable."""
         self._database.check_writes()
 
+    def check_schema(self) -> None:
+        """Raise StoreTooNew when this version cannot work with the schema that is there."""
+        self._database.check_schema()
+
     def is_new(self) -> bool:
         """Whether no bot and no worker has run with this database yet. Raises StoreUnreachable."""
         return self._database.is_new()

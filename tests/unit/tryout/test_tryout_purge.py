@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
 from core.spool import Spool, Spooled
-from core.store import Store
+from core.store import Store, StoreTooNew
 from tryout import purge
 from tryout.operator import operator
 
@@ -230,6 +231,17 @@ def test_an_operator_who_may_not_deletes_nothing(tmp_path: Path, store: Store) -
     settings = load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here"}, tmp_path)
     turn = write_turn(store, [ASKED, CELL, FINISHED])
     assert purge.run(settings, thread=turn.thread_id) == 1
+    assert len(store.steps(turn.id)) == 3
+
+
+def test_a_version_that_does_not_know_all_tables_deletes_nothing(settings: Settings, store: Store) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    with closing(sqlite3.connect(settings.home / "threadbook.db")) as db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+        db.commit()
+    for dry_run in (True, False):
+        with pytest.raises(StoreTooNew, match="schema 9999"):
+            purge.run(settings, thread=turn.thread_id, dry_run=dry_run)
     assert len(store.steps(turn.id)) == 3
 
 

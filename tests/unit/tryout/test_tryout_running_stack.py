@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from turn_kit import message
 from typer.testing import CliRunner
 
 import threadbook
@@ -68,7 +69,7 @@ def test_the_address_of_a_threads_page_is_a_link() -> None:
         assert as_link(other) == other
 
 
-@pytest.mark.parametrize("command", [["audit"], ["purge", "http://127.0.0.1:8765/C1/100.000001", "--dry-run"]])
+@pytest.mark.parametrize("command", [["audit"], ["purge", "http://127.0.0.1:8765/C1/1712345678.000100", "--dry-run"]])
 def test_audit_and_purge_look_into_the_running_stack_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
@@ -80,6 +81,7 @@ def test_audit_and_purge_look_into_the_running_stack_too(
     stack = load_settings({"THREADBOOK_HOME": str(home), "REDIS_URL": "redis://127.0.0.1:1/0"}, tmp_path)
     with closing(Store(stack.database_url)) as store:
         store.migrate()
+        store.record_message(message("C1", "1712345678.000100"))
     with noted(stack):
         done = CliRunner().invoke(threadbook.app, command)
     assert done.exit_code == 0
