@@ -967,6 +967,13 @@ def test_a_checkpoint_of_another_thread_is_refused(tmp_path: Path) -> None:
         assert "tampered" in worded(result, "en")
 
 
+def test_variables_that_another_key_signed_are_refused_and_the_key_is_named(tmp_path: Path) -> None:
+    keep_and_stop(tmp_path, "a")
+    (tmp_path / "key").write_bytes(b"another key, of thirty-two bytes")
+    with bare_host(tmp_path) as client:
+        assert "another key (THREADBOOK_CHECKPOINT_KEY)" in worded(client.run("a", "3", "secret"), "en")
+
+
 def test_a_checkpoint_of_other_versions_is_refused_and_running_again_is_offered(tmp_path: Path) -> None:
     from executor.home import Home
 
