@@ -9,7 +9,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry
 from redis import Redis
 
-from core.health import Health, Missing, pages, serving
+from core.health import Check, Health, Missing, pages, serving
 from core.metrics import REGISTRY
 from core.redis_writes import redis_answers
 from core.settings import Settings
@@ -36,7 +36,11 @@ def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], b
             history.ping()
             return "answers"
 
-        checks = {"redis": partial(redis_answers, redis), "store": store_answers, "slack": slack_listens}
+        checks: dict[str, Check] = {
+            "redis": partial(redis_answers, redis),
+            "store": store_answers,
+            "slack": slack_listens,
+        }
         health = Health(checks, settings.secrets())
         registry = CollectorRegistry()
         registry.register(REGISTRY)

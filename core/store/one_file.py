@@ -34,7 +34,8 @@ class _Place:
         """Open the file; None leaves that to the driver, which makes a missing one."""
         if not self._was_there:
             return None
-        return sqlite3.connect(f"{self._path.as_uri()}?mode=rw", *given[1:], uri=True, **named)
+        opened: sqlite3.Connection = sqlite3.connect(f"{self._path.as_uri()}?mode=rw", *given[1:], uri=True, **named)
+        return opened
 
     def note(self, _connection: object, record: Any) -> None:
         record.info["file"] = self._identity()
