@@ -30,7 +30,7 @@ from core.store.turns import new_turn
 from core.store.vectors import ThreadMark
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 
-NOT_CALLED = {"migrate", "close", "rolled_back", "ping"}
+NOT_CALLED = {"migrate", "check_schema", "close", "rolled_back", "ping"}
 """They ask nothing about threads."""
 
 THREAD = ThreadKey("T1", "C1", "100.000001")
