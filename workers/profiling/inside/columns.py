@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -49,6 +50,34 @@ def mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool
 
 def number_style(columns: Sequence[Column], separator: str) -> tuple[str, str | None]:
     """The decimal mark and the thousands mark that some column needs. A column that they would spoil is text."""
+    grouped = next((mark for mark in _GROUPED if any(_is_grouped(column.cells, mark) for column in columns)), None)
+    if grouped:
+        without = [Column(c.name, (x.replace(grouped, "") for x in c.cells)) for c in columns]
+        decimal, thousands = _style_of_points(without, separator)
+        return decimal, thousands or grouped
+    return _style_of_points(columns, separator)
+
+
+_GROUPED = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}({mark}\d{{3}})+([.,]\d+)?") for mark in (" ", "'")}
+"""Numbers with a blank or an apostrophe between thousands, as French, Swedish, Polish and Swiss programs write them."""
+_UNGROUPED = re.compile(r"[-+]?\d{1,3}([.,]\d+)?")
+
+
+def _is_grouped(cells: Sequence[str], mark: str) -> bool:
+    """Whether a column holds amounts with this mark between thousands.
+
+    Phone numbers and company numbers are written so as well, but all of theirs have the same digits and no decimals.
+    """
+    marked = [cell for cell in cells if mark in cell]
+    if not all(map(_GROUPED[mark].fullmatch, marked)):
+        return False
+    others = (cell for cell in cells if mark not in cell)
+    lengths = {len(cell.lstrip("+-")) for cell in cells}
+    return bool(marked) and len(lengths) > 1 and all(map(_UNGROUPED.fullmatch, others))
+
+
+def _style_of_points(columns: Sequence[Column], separator: str) -> tuple[str, str | None]:
+    """The same for numbers with points and commas only."""
     decimal, thousands = ".", None
     if separator != "," and _has_points_for_thousands(columns):
         return ",", "."
@@ -158,8 +187,10 @@ _LONGEST = 4_000
 """Digits that Python reads as a number."""
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _STYLES = {
-    (".", ","): re.compile(r"[-+]?([1-9]\d{0,2}(,\d{3})+|\d*)(\.\d*)?([eE][-+]?\d+)?"),
-    (",", "."): re.compile(r"[-+]?([1-9]\d{0,2}(\.\d{3})+|\d*)(,\d*)?([eE][-+]?\d+)?"),
+    (decimal, thousands): re.compile(
+        rf"[-+]?([1-9]\d{{0,2}}({re.escape(thousands)}\d{{3}})+|\d*)({re.escape(decimal)}\d*)?([eE][-+]?\d+)?"
+    )
+    for decimal, thousands in ((".", ","), (",", "."), *itertools.product(".,", _GROUPED))
 }
 """How numbers are written with a decimal mark and one for thousands."""
 _VERSION = re.compile(r"version", re.IGNORECASE)
@@ -204,6 +235,7 @@ def is_spoilt_by(cells: Sequence[str], style: tuple[str, str | None]) -> bool:
     written = _STYLES.get((decimal, thousands or ""))
     if thousands is None or written is None:
         return False
-    return all(_FLOAT.fullmatch(cell.replace(thousands, "").replace(decimal, ".")) for cell in cells) and not all(
-        map(written.fullmatch, cells)
-    )
+    if not all(_FLOAT.fullmatch(cell.replace(thousands, "").replace(decimal, ".")) for cell in cells):
+        return False
+    has_marks = thousands in _GROUPED and any(thousands in cell for cell in cells)
+    return not all(map(written.fullmatch, cells)) or (has_marks and not _is_grouped(cells, thousands))

@@ -36,6 +36,33 @@ def read(abstract: FileAbstract) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        (["1 234,50", "12 345,00", "950,25"], [1234.5, 12345, 950.25]),  # French, Swedish, Polish
+        (["1 234", "-12 345", "950"], [1234, -12345, 950]),
+        (["1'234.50", "12'345.00", "950.25"], [1234.5, 12345, 950.25]),  # Swiss
+        (["1'234", "1'234'567", "950"], [1234, 1234567, 950]),
+    ],
+)
+def test_blanks_and_apostrophes_between_thousands_are_read(
+    describe: Describe, folder: Path, values: list[str], numbers: list[float]
+) -> None:
+    lines = (f"{value};612 345 67{place}\n" for place, value in enumerate(values))
+    frame = read(described(describe, folder, "amount;phone\n" + "".join(lines)))
+    assert frame["amount"].tolist() == numbers
+    assert frame["phone"].tolist() == ["612 345 670", "612 345 671", "612 345 672"]
+
+
+def test_what_blanks_for_thousands_would_join_stays_as_it_is_written(describe: Describe, folder: Path) -> None:
+    text = "amount;list;zip;place\n1 234,50;1 2;110 00;7 a\n950,25;3 4;12 00;8 b\n20 500,75;5 6;113 00;9 c\n"
+    frame = read(described(describe, folder, text))
+    assert frame["amount"].tolist() == [1234.5, 950.25, 20500.75]
+    assert frame["list"].tolist() == ["1 2", "3 4", "5 6"]
+    assert frame["zip"].tolist() == ["110 00", "12 00", "113 00"]
+    assert frame["place"].tolist() == ["7 a", "8 b", "9 c"]
+
+
 def test_a_comma_behind_a_zero_is_one_of_decimals(describe: Describe, folder: Path) -> None:
     frame = read(described(describe, folder, "name;rate\na;0,125\nb;0,250\nc;0,375\n"))
     assert frame["rate"].tolist() == [0.125, 0.25, 0.375]
