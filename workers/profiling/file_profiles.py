@@ -177,6 +177,7 @@ class _Note(_Said):
         "encoding_guess",
         "errors",
         "first_rows",
+        "gap_words",
         "hidden_columns",
         "hidden_rows",
         "hidden_sheet",

@@ -35,6 +35,12 @@ class Column:
         self.missing = all_cells & MISSING
         self.has_gaps = bool(self.missing) or "" in all_cells
         self.cells = tuple(all_cells.difference(MISSING, {""}))
+        self.gap_words: tuple[str, ...] = ()
+        """Words and signs among numbers that stand for a value that is missing: the columns of numbers lack them."""
+        if words := [cell for cell in self.cells if cell.casefold() in _GAP_WORDS]:
+            numbers = tuple(all_cells.difference(MISSING, {""}, words))
+            if len(numbers) > 1 and all(map(NUMBER.fullmatch, numbers)):
+                self.cells, self.gap_words, self.has_gaps = numbers, tuple(sorted(words)), True
 
 
 MISSING = frozenset(
@@ -42,6 +48,21 @@ MISSING = frozenset(
      "NULL", "NaN", "None", "n/a", "nan", "null"}
 )  # fmt: skip
 """The words that pandas reads as missing."""
+_GAP_WORDS = frozenset(
+    {"-", "--", "---", "–", "—", ".", "..", "...", ":", "/", "?", "na", "n.a.", "n/a.", "n.d.", "nd", "k.a.", "k. a.",
+     "none", "nil", "missing", "unknown", "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!"}
+)  # fmt: skip
+"""What programs and offices of statistics write in place of a number, and pandas keeps as text."""
+
+
+def gap_words_of(columns: Iterable[Column]) -> dict[str | int, list[str]]:
+    """What a reader of pandas is told so that such words leave their columns numbers."""
+    return {column.name: list(column.gap_words) for column in columns if column.gap_words}
+
+
+def named_gap_words(gap_words: dict[str | int, list[str]]) -> str:
+    """The same in words: each column with its own."""
+    return ", ".join(f"{str(name).strip()} ({' '.join(words)})" for name, words in gap_words.items())
 
 
 def mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool:

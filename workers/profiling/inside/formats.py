@@ -15,6 +15,7 @@ from typing import Any
 from . import columnar, compressed, databases, documents, kinds, office, packed, pages, spreadsheets, statistics_files
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
+from .columns import named_gap_words
 from .encodings import Encoding, detect
 from .frames import LARGEST, cut, describe_frame, exact
 from .kinds import Unusable
@@ -146,6 +147,8 @@ def _notes_on(layout: Layout, arguments: dict[str, Any], *, counted: bool) -> li
         notes.append(_note("no_header"))
     if layout.maybe_thousands:
         notes.append(_note("maybe_thousands", names=cut(", ".join(layout.maybe_thousands), 200)))
+    if layout.gap_words:
+        notes.append(_note("gap_words", names=cut(named_gap_words(dict(layout.gap_words)), 200)))
     if layout.maybe_words:
         notes.append(_note("maybe_words", names=cut(", ".join(layout.maybe_words), 200)))
     return notes

@@ -19,6 +19,7 @@ from .columns import (
     NUMBER,
     Column,
     dtype_of,
+    gap_words_of,
     is_text,
     mostly,
     number_style,
@@ -65,6 +66,8 @@ class Layout:
     thousands: str | None = None
     text_columns: tuple[str | int, ...] = ()
     """Columns that numbers would spoil, by name; by place where there is no header."""
+    gap_words: tuple[tuple[str | int, list[str]], ...] = ()
+    """Words among the numbers of a column that stand for a missing one."""
     maybe_thousands: tuple[str, ...] = ()
     """Columns of numbers such as 12.345 or 12,345. Nothing tells whether these are twelve or twelve thousand."""
     maybe_words: tuple[str, ...] = ()
@@ -93,6 +96,8 @@ class Layout:
             found["thousands"] = self.thousands
         if self.text_columns:
             found["dtype"] = dtype_of(self.text_columns)
+        if self.gap_words:
+            found["na_values"] = dict(self.gap_words)
         if self.ragged:
             found["on_bad_lines"] = "skip"
         return found
@@ -223,7 +228,7 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         names = ("index", *names)
     places: Sequence[str | int] = range(columns)
     if has_header:
-        places = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+        places = _labels(names)
     held = [Column(place, cells) for place, cells in zip(places, found.cells, strict=False)]
     numbers = number_style(held, separator)
     long = itertools.takewhile(lambda record: len(record.cells) > columns, body if has_header else ())
@@ -245,9 +250,23 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         decimal=numbers[0],
         thousands=numbers[1],
         text_columns=tuple(column.name for column in held if is_text(column, numbers)),
+        gap_words=tuple(gap_words_of(held).items()),
         maybe_thousands=of_two_meanings(held, separator, numbers) if has_header else (),
         maybe_words=with_lost_words(held) if has_header else (),
     )
+
+
+def _labels(names: Sequence[str]) -> list[str | int]:
+    """The names of columns as pandas gives them: each once."""
+    labels: dict[str | int, None] = {}
+    counts: Counter[str] = Counter()
+    for place, name in enumerate(names):
+        label = name or f"Unnamed: {place}"
+        while label in labels:
+            counts[name] += 1
+            label = f"{name}.{counts[name]}"
+        labels[label] = None
+    return list(labels)
 
 
 def _are_plain(names: Sequence[str]) -> bool:

@@ -24,5 +24,5 @@ def call_with(function: str, first: str, arguments: dict[str, Any]) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: str" for key in value) + "}"
+        return "{" + ", ".join(f"{key!r}: {_shown(held)}" for key, held in value.items()) + "}"
     return "str" if value is str else repr(value)

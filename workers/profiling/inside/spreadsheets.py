@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .bounds import Bounds
-from .columns import Column, dtype_of, is_text, with_lost_words
+from .columns import Column, dtype_of, gap_words_of, is_text, named_gap_words, with_lost_words
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import is_upper_row
@@ -157,14 +157,18 @@ class Spoilt:
     """Those in which it would make numbers of text such as 00123."""
     words: tuple[str, ...] = ()
     """Those with a word that it reads as missing and that may be a value."""
+    gap_words: tuple[tuple[str | int, list[str]], ...] = ()
+    """Those of numbers among which words stand for a missing one."""
 
     def arguments(self) -> dict[str, Any]:
         """What a reader must be told."""
-        return {"dtype": dtype_of(self.columns)} if self.columns else {}
+        found: dict[str, Any] = {"dtype": dtype_of(self.columns)} if self.columns else {}
+        return found | ({"na_values": dict(self.gap_words)} if self.gap_words else {})
 
     def notes(self) -> list[dict[str, Any]]:
         """What is left to say."""
-        return [note("maybe_words", names=cut(", ".join(self.words), 200))] if self.words else []
+        said = {"gap_words": named_gap_words(dict(self.gap_words)), "maybe_words": ", ".join(self.words)}
+        return [note(code, names=cut(names, 200)) for code, names in said.items() if names]
 
 
 def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
@@ -177,7 +181,7 @@ def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
         if isinstance(label, str | int) and any(isinstance(value, str) for value in raw.iloc[:, place])
     ]
     columns = tuple(column.name for column in held if is_text(column, (".", None)))
-    return Spoilt(columns, with_lost_words(held))
+    return Spoilt(columns, with_lost_words(held), tuple(gap_words_of(held).items()))
 
 
 def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:

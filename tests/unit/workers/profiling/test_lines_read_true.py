@@ -420,3 +420,52 @@ def test_codes_in_more_columns_of_a_sheet_than_a_line_can_name_are_text(describe
     book.save(folder / "a.xlsx")
     (abstract,), _ = describe("a.xlsx")
     assert set(read(abstract).iloc[0]) == {"007"}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("k,v\na,1.5\nb,-\nc,2.5\n", [1.5, None, 2.5]),
+        ("k,v\na,#DIV/0!\nb,7\nc,9\n", [None, 7, 9]),
+        ("k;v\na;1.001,5\nb;k.A.\nc;2,5\n", [1001.5, None, 2.5]),
+        ("k,v,v\na,0,1\nb,0,..\nc,0,3\n", [1, None, 3]),
+    ],
+)
+def test_words_for_a_missing_number_leave_the_column_numbers(
+    describe: Describe, folder: Path, text: str, numbers: list[float | None]
+) -> None:
+    abstract = described(describe, folder, text)
+    values = read(abstract).iloc[:, -1]
+    assert [None if pd.isna(value) else value for value in values] == numbers
+    assert values.dtype == float
+    assert "are read as missing: v" in abstract.note
+
+
+@pytest.mark.parametrize("values", [["-", "x", "1"], ["-", "yes", "no"], ["-", "1", "1"], [".", "a/b", "/"]])
+def test_a_dash_among_words_stays_a_value(describe: Describe, folder: Path, values: list[str]) -> None:
+    lines = (f"{place},{value}\n" for place, value in enumerate(values))
+    abstract = described(describe, folder, "k,v\n" + "".join(lines))
+    assert read(abstract)["v"].tolist() == values
+    assert "missing" not in abstract.note
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "xls"])
+def test_a_dash_among_the_numbers_of_a_sheet_leaves_the_column_numbers(
+    describe: Describe, folder: Path, kind: str
+) -> None:
+    rows: list[list[str | float]] = [["k", "v"], ["a", 1.5], ["b", "-"], ["c", 2.5]]
+    if kind == "xlsx":
+        workbook = openpyxl.Workbook()
+        for row in rows:
+            workbook.worksheets[0].append(row)
+        workbook.save(folder / "a.xlsx")
+    else:
+        old = xlwt.Workbook()
+        sheet = old.add_sheet("A")
+        for place, row in enumerate(rows):
+            for column, value in enumerate(row):
+                sheet.write(place, column, value)
+        old.save(folder / "a.xls")
+    (abstract,), _ = describe(f"a.{kind}")
+    assert read(abstract)["v"].tolist()[::2] == [1.5, 2.5]
+    assert "are read as missing: v (-)" in abstract.note
