@@ -31,9 +31,9 @@ from core.values import Language
 from executor.values import CellResult
 
 _MODULES = (
-    "bounds", "kinds", "encodings", "frames", "columns", "layout", "lines", "nested", "spreadsheets", "book_notes",
-    "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed", "compressed", "formats",
-    "apart", "cell",
+    "bounds", "kinds", "encodings", "frames", "columns", "headers", "layout", "lines", "nested", "spreadsheets",
+    "book_notes", "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed", "compressed",
+    "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 
@@ -211,6 +211,7 @@ class _Note(_Said):
         "slide_tables",
         "slides",
         "tables",
+        "units_row",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]
     members: Name = ""

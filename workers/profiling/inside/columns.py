@@ -37,7 +37,7 @@ class Column:
         self.cells = tuple(all_cells.difference(MISSING, {""}))
         self.gap_words: tuple[str, ...] = ()
         """Words and signs among numbers that stand for a value that is missing: the columns of numbers lack them."""
-        if words := [cell for cell in self.cells if cell.casefold() in _GAP_WORDS]:
+        if words := [cell for cell in self.cells if cell.casefold() in GAP_WORDS]:
             numbers = tuple(all_cells.difference(MISSING, {""}, words))
             if len(numbers) > 1 and all(map(NUMBER.fullmatch, numbers)):
                 self.cells, self.gap_words, self.has_gaps = numbers, tuple(sorted(words)), True
@@ -48,7 +48,7 @@ MISSING = frozenset(
      "NULL", "NaN", "None", "n/a", "nan", "null"}
 )  # fmt: skip
 """The words that pandas reads as missing."""
-_GAP_WORDS = frozenset(
+GAP_WORDS = frozenset(
     {"-", "--", "---", "–", "—", ".", "..", "...", ":", "/", "?", "na", "n.a.", "n/a.", "n.d.", "nd", "k.a.", "k. a.",
      "none", "nil", "missing", "unknown", "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!"}
 )  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 
 from .bounds import SMALLER, Bounds
 from .frames import cut, describe_frame, exact
+from .headers import is_data
 from .kinds import Unusable
-from .layout import is_data
 from .lines import call, note
 
 _FEWEST_ROWS = 2

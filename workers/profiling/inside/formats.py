@@ -143,6 +143,7 @@ def _notes_on(layout: Layout, arguments: dict[str, Any], *, counted: bool) -> li
         notes.append(_note("duplicates", names=cut(", ".join(layout.duplicates), 200)))
     if layout.skip:
         notes.append(_note("preamble", lines=layout.skip))
+    notes += [_note("units_row", names=cut(units, 200)) for _, units in layout.units]
     if layout.header is None:
         notes.append(_note("no_header"))
     if layout.maybe_thousands:
@@ -159,7 +160,7 @@ def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any])
         frame = pd.read_csv(text.path, **arguments)
         return frame, len(frame)
     skipped = sum(bool(line.strip()) for line in itertools.islice(text.lines(), layout.skip))
-    above = skipped + len(layout.too_long) + (layout.header is not None)
+    above = skipped + len(layout.left_out) + (layout.header is not None)
     rows = None if layout.quoted_lines or text.breaks_cells() else max(0, text.count_lines() - above)
     first = pd.read_csv(text.path, nrows=text.bounds.rows, **arguments)
     if layout.quoted_lines:
@@ -506,7 +507,7 @@ def _sheet(path: str, book: Any, name: str, bounds: Bounds) -> tuple[dict[str, A
     sampled = len(frame) > bounds.rows
     rows = None
     if sampled:
-        rows = (spreadsheets.last_filled_row(path, name) or 0) - header - 1
+        rows = (spreadsheets.last_filled_row(path, name) or 0) - header - 1 - bool(spoilt.units)
         rows = rows if rows > bounds.rows else None
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt

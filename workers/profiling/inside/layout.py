@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .columns import (
-    DATE,
-    MISSING,
-    NO_NAMES,
     NUMBER,
     Column,
     dtype_of,
@@ -26,6 +23,7 @@ from .columns import (
     of_two_meanings,
     with_lost_words,
 )
+from .headers import is_data, is_units, is_upper_row, named_units
 
 _SEPARATORS = (",", ";", "\t", "|")
 _RECORDS = 500
@@ -52,6 +50,8 @@ class Layout:
     first_short: str = ""
     """How many records have too few fields, which pandas fills with missing values; and the first of them."""
     too_long: tuple[int, ...] = ()
+    units: tuple[tuple[int, str], ...] = ()
+    """The line of units right below the header, and its cells with their names."""
     trailing: bool = False
     names_rows: bool = False
     """Whether the header names one column less, so that pandas makes names of rows of the first one."""
@@ -79,8 +79,8 @@ class Layout:
         if self.separator != ",":
             found["sep"] = self.separator
         skip = self.skip + bool(self.names)
-        if self.too_long:
-            found["skiprows"] = [*range(skip), *self.too_long]
+        if self.left_out:
+            found["skiprows"] = [*range(skip), *self.left_out]
         elif skip:
             found["skiprows"] = skip
         found |= self.quotes
@@ -101,6 +101,11 @@ class Layout:
         if self.ragged:
             found["on_bad_lines"] = "skip"
         return found
+
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """The lines right below the header that are no rows."""
+        return (*(line for line, _ in self.units), *self.too_long)
 
     @property
     def duplicates(self) -> tuple[str, ...]:
@@ -220,7 +225,13 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
     )
     width = len(names) if trailing else columns
     has_header = not is_data(names, [record.cells for record in body])
-    above = records[head].line + (records[head].lines if has_header else 0)
+    last = records[head]
+    units: tuple[tuple[int, str], ...] = ()
+    may_be_units = has_header and body and len(body[0].cells) == len(names) == columns and body[0].lines == 1
+    if may_be_units and is_units(body[0].cells, [record.cells for record in body[1:]]):
+        last = body.pop(0)
+        units = ((last.line, named_units(names, last.cells)),)
+    above = last.line + (last.lines if has_header else 0)
     reader = csv.reader(itertools.islice(_stream(text), above, None), delimiter=separator, **quotes)
     found = _look_through(reader, columns, width, separator)
     names_rows = has_header and len(names) == columns - 1 and not trailing
@@ -241,6 +252,7 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         short=found.short,
         first_short=found.first_short,
         too_long=tuple(record.line for record in long if record.lines == 1),
+        units=units,
         trailing=trailing,
         names_rows=names_rows,
         names=names if names_rows and records[head].lines == 1 and _are_plain(names) else (),
@@ -401,52 +413,6 @@ def _apart(records: Sequence[_Record]) -> tuple[Iterator[_Record], Iterator[_Rec
 def _may_be_header(record: _Record, columns: int) -> bool:
     filled = sum(bool(cell.strip()) for cell in record.cells)
     return len(record.cells) in (columns, max(columns - 1, 2)) and 2 * filled >= len(record.cells) > 0
-
-
-_YEAR = re.compile(r"(19|20)\d\d")
-
-
-def is_upper_row(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the upper one of two rows only groups names, and the lower one is the header.
-
-    Over columns of numbers the lower row has names, and the upper one is blank or repeats itself over some of them.
-    Both together tell the columns apart: a row of units below repeated names does not.
-    """
-    named: list[tuple[str, str]] = []
-    group, groups = "", Counter(cell.strip() for cell in upper)
-    is_grouped = False
-    for column, name in enumerate(map(str.strip, lower)):
-        above = upper[column].strip() if column < len(upper) else ""
-        group = above or group
-        below = [cells[column].strip() for cells in body[:50] if column < len(cells) and cells[column].strip()]
-        if name and len(below) > 1 and mostly(NUMBER, below, 0.9):
-            if not _is_name(name, below):
-                return False
-            named.append((group, name))
-            is_grouped = is_grouped or groups[above] > 1 or not above
-    return is_grouped and len(named) > 1 and len(set(named)) == len(named)
-
-
-def _is_name(cell: str, below: Sequence[str]) -> bool:
-    """Whether a cell above numbers names their column: a word that is none of the values, or a year."""
-    if _YEAR.fullmatch(cell):
-        return not mostly(_YEAR, below, 0.5)
-    return not NUMBER.fullmatch(cell) and cell.casefold() not in NO_NAMES and cell not in below
-
-
-def is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds values: numbers and dates wherever the lines below have them, and not years."""
-    alike, years = [], []
-    for column, name in enumerate(map(str.strip, names)):
-        below = [cells[column].strip() for cells in body[:50] if column < len(cells) and cells[column].strip()]
-        if not below or name in MISSING:
-            continue
-        if mostly(DATE, below, 0.9):
-            alike.append(bool(DATE.fullmatch(name)))
-        elif mostly(NUMBER, below, 0.9):
-            alike.append(bool(NUMBER.fullmatch(name)) and not DATE.fullmatch(name))
-            years.append(bool(_YEAR.fullmatch(name)))
-    return bool(alike) and all(alike) and not (years and all(years))
 
 
 def _spaced(lines: Sequence[str]) -> Layout | None:

@@ -11,7 +11,7 @@ from typing import Any
 from .bounds import Bounds
 from .columns import Column, is_spoilt_by, is_text, number_style, of_two_meanings, with_lost_words
 from .frames import cut, describe_frame
-from .layout import is_data
+from .headers import is_data
 from .lines import note
 
 _IN_FIRST_ROW = {"header": 0}

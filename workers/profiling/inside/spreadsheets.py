@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 from .bounds import Bounds
 from .columns import Column, dtype_of, gap_words_of, is_text, named_gap_words, with_lost_words
 from .frames import cut, describe_frame, exact
+from .headers import is_units, is_upper_row, named_units
 from .kinds import Unusable
-from .layout import is_upper_row
 from .lines import call, note
 
 _CHUNK = 1 << 20
@@ -151,7 +151,7 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Spoilt:
-    """What pandas would change in the text cells of a sheet."""
+    """What pandas would change in the text cells of a sheet, and a row that it would take for values."""
 
     columns: tuple[str | int, ...] = ()
     """Those in which it would make numbers of text such as 00123."""
@@ -159,15 +159,19 @@ class Spoilt:
     """Those with a word that it reads as missing and that may be a value."""
     gap_words: tuple[tuple[str | int, list[str]], ...] = ()
     """Those of numbers among which words stand for a missing one."""
+    units: tuple[tuple[int, str], ...] = ()
+    """The row of units right below the header, counted from 0, and its cells with their names."""
 
     def arguments(self) -> dict[str, Any]:
         """What a reader must be told."""
-        found: dict[str, Any] = {"dtype": dtype_of(self.columns)} if self.columns else {}
+        found: dict[str, Any] = {"skiprows": [row for row, _ in self.units]} if self.units else {}
+        found |= {"dtype": dtype_of(self.columns)} if self.columns else {}
         return found | ({"na_values": dict(self.gap_words)} if self.gap_words else {})
 
     def notes(self) -> list[dict[str, Any]]:
         """What is left to say."""
-        said = {"gap_words": named_gap_words(dict(self.gap_words)), "maybe_words": ", ".join(self.words)}
+        said = {"units_row": ", ".join(units for _, units in self.units)}
+        said |= {"gap_words": named_gap_words(dict(self.gap_words)), "maybe_words": ", ".join(self.words)}
         return [note(code, names=cut(names, 200)) for code, names in said.items() if names]
 
 
@@ -175,13 +179,17 @@ def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
     """Look at the cells of a sheet as they are, before pandas reads text as numbers."""
     given: dict[str, Any] = {"dtype": object, "keep_default_na": False, "na_values": [""]}
     raw = book.parse(name, header=header, nrows=bounds.rows, **given)
+    first = [[_written(value) for value in row] for row in raw.head(51).fillna("").itertuples(index=False)]
+    units: tuple[tuple[int, str], ...] = ()
+    if first and is_units(first[0], first[1:]):
+        raw, units = raw.iloc[1:], ((header + 1, named_units(raw.columns, first[0])),)
     held = [
         Column(label, map(str, raw.iloc[:, place].fillna("")))
         for place, label in enumerate(raw.columns)
         if isinstance(label, str | int) and any(isinstance(value, str) for value in raw.iloc[:, place])
     ]
     columns = tuple(column.name for column in held if is_text(column, (".", None)))
-    return Spoilt(columns, with_lost_words(held), tuple(gap_words_of(held).items()))
+    return Spoilt(columns, with_lost_words(held), tuple(gap_words_of(held).items()), units)
 
 
 def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:

@@ -469,3 +469,56 @@ def test_a_dash_among_the_numbers_of_a_sheet_leaves_the_column_numbers(
     (abstract,), _ = describe(f"a.{kind}")
     assert read(abstract)["v"].tolist()[::2] == [1.5, 2.5]
     assert "are read as missing: v (-)" in abstract.note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,temp,site\ns,°C,\n1,20.5,A\n2,21.5,B\n",
+        "Title\n\ntime;temp;site\n;(°C);\n1;20,5;A\n2;21,5;B\n",
+        "time,temp,site\nUTC,°C,\n2024-01-01,20.5,A\n2024-01-02,21.5,B\n",
+    ],
+)
+def test_a_row_of_units_is_no_row_of_the_table(describe: Describe, folder: Path, text: str) -> None:
+    abstract = described(describe, folder, text)
+    frame = read(abstract)
+    assert (frame["temp"].tolist(), frame["site"].tolist()) == ([20.5, 21.5], ["A", "B"])
+    assert abstract.tables[0].rows == 2
+    assert "°C" in abstract.note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,v\nclosed,closed\nA,1\nB,2\n",  # a first row of values
+        "k,v\n1,n/a\n2,3\n4,5\n",
+        "k,v\n1,-\n2,3\n4,5\n",
+        "k,v,w\n,,\n1,3,4\n2,5,6\n",
+    ],
+)
+def test_a_first_row_of_values_is_no_row_of_units(describe: Describe, folder: Path, text: str) -> None:
+    abstract = described(describe, folder, text)
+    assert "units" not in abstract.note
+    assert len(read(abstract)) == abstract.tables[0].rows == 3
+
+
+def test_a_row_of_units_in_a_large_file_is_not_counted(describe: Describe, folder: Path) -> None:
+    lines = "".join(f"{number},{number}.5\n" for number in range(5_000))
+    abstract = described(describe, folder, f"time,temp\ns,°C\n{lines}", whole=1_000, head=8_000, block=4_000)
+    assert abstract.tables[0].rows == 5_000
+    assert read(abstract)["temp"].iloc[-1] == 4999.5
+
+
+@pytest.mark.parametrize("above", [0, 2])
+def test_a_row_of_units_in_a_sheet_is_no_row_of_the_table(describe: Describe, folder: Path, above: int) -> None:
+    workbook = openpyxl.Workbook()
+    sheet = workbook.worksheets[0]
+    rows: list[list[str | float | None]] = [["Measured"], [None], ["time", "temp", "site"], ["s", "°C"]]
+    for row in [*rows[2 - above :], [1, 20.5, "A"], [2, 21.5, "B"]]:
+        sheet.append(row)
+    workbook.save(folder / "a.xlsx")
+    (abstract,), _ = describe("a.xlsx")
+    frame = read(abstract)
+    assert (frame["temp"].tolist(), frame["site"].tolist()) == ([20.5, 21.5], ["A", "B"])
+    assert abstract.tables[0].rows == 2
+    assert "(time: s, temp: °C)" in abstract.note
