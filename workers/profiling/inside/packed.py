@@ -90,13 +90,15 @@ def _tools(module: str) -> Any:
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The files of the sender's, each name once. Raises Unusable when there are none, or too many."""
+    """The files of the sender's, each name once. Raises Unusable for none, too many, or a password on each."""
     infos = archive.infolist()
     if len(infos) > _MOST_NAMES:
         raise Unusable("too_much", detail=f"{len(infos):,} files")
     members = [info for info in {each.filename: each for each in infos}.values() if _counts(info)]
     if not members:
         raise Unusable("empty")
+    if all(member.flag_bits & 1 for member in members):
+        raise Unusable("password")
     return members
 
 

@@ -128,6 +128,19 @@ def test_an_archive_in_a_zip_stays_closed(describe: Describe, folder: Path) -> N
     assert "not opened: inner.zip" in abstract.note
 
 
+def test_a_zip_with_a_password_is_refused_with_the_reason(describe: Describe, folder: Path) -> None:
+    members(folder / "locked.zip", {"a.csv": b"a,b\n1,2\n", "b.csv": b"a,b\n1,2\n"})
+    packed = bytearray((folder / "locked.zip").read_bytes())
+    for start, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # the bit by which a zip says that a file is encrypted
+        found = -1
+        while (found := packed.find(start, found + 1)) >= 0:
+            packed[found + place] |= 1
+    (folder / "locked.zip").write_bytes(packed)
+    abstracts, (problem,) = describe("locked.zip")
+    assert not abstracts
+    assert "protected by a password" in problem.why
+
+
 def test_a_zip_that_holds_itself_ends(describe: Describe, folder: Path) -> None:
     """A quine: whoever opens zips in zips never finishes. Here the member has the zip's own bytes as far as they go."""
     members(folder / "r.zip", {"r/r.zip": b"PK\x03\x04" + bytes(100)})
