@@ -25,6 +25,10 @@ def words_of(page: str) -> str:
     root = html.document_fromstring(page)
     for element in root.xpath("//script|//style|//comment()"):
         element.drop_tree()
+    # programs write pages without line ends, and their cells and lines must not become one word
+    for element in root.iter("td", "th", "tr", "p", "div", "br", "li", "h1", "h2", "h3", "h4"):
+        end = " " if element.tag in ("td", "th") else "\n"
+        element.tail = end + (element.tail or "")
     return "\n".join(line for raw in root.text_content().splitlines() if (line := raw.strip()))
 
 

@@ -214,6 +214,15 @@ def test_html_without_tables_is_a_document(describe: Describe, folder: Path) -> 
     assert loaded(abstract) == "<p>Hello</p>"
 
 
+def test_the_words_of_a_page_without_line_ends_stay_apart(describe: Describe, folder: Path) -> None:
+    (folder / "page.html").write_text(
+        "<h1>Report</h1><p>For <b>us</b></p><table><tr><th>Name</th><th>Sum</th></tr>"
+        "<tr><td>A</td><td>12</td></tr></table>"
+    )
+    (abstract,), _ = describe("page.html")
+    assert abstract.text == "Report\nFor us\nName Sum\nA 12"
+
+
 def test_a_workbook_that_would_unpack_to_too_much_is_not_opened(describe: Describe, folder: Path) -> None:
     FRAME.to_excel(folder / "book.xlsx", index=False)
     _, (problem,) = describe("book.xlsx", unpacked=1_000)
