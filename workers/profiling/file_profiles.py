@@ -198,6 +198,7 @@ class _Note(_Said):
         "open_quote",
         "pdf_no_text",
         "pdf_pages",
+        "pdf_pages_no_text",
         "pdf_tables",
         "preamble",
         "ragged",

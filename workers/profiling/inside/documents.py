@@ -56,8 +56,11 @@ def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
         notes.append(note("pdf_tables"))
     if more:
         notes.append(note("more_tables", count=more))
+    without = [str(number) for number, page in enumerate(texts, 1) if not page.strip()]
     if not text:
         notes.append(note("pdf_no_text"))
+    elif without:
+        notes.append(note("pdf_pages_no_text", count=len(without), names=cut(", ".join(without), 100)))
     opened = call("pdfplumber.open", path, {})
     return {
         "format": "pdf",

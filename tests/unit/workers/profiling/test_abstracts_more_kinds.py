@@ -156,6 +156,16 @@ def a_pdf(path: Path, rows: list[tuple[str, ...]], pages: int = 1, **given: Any)
     document.output(str(path))
 
 
+def test_pages_of_a_pdf_without_text_are_named(describe: Describe, folder: Path) -> None:
+    document = FPDF()
+    document.set_font("helvetica", size=10)
+    for words in ("Cover", "", ""):
+        document.add_page()
+        document.cell(50, 6, words)
+    document.output(str(folder / "scan.pdf"))
+    assert "No text was found on 2 pages (2, 3)" in sole(describe("scan.pdf")).note
+
+
 def test_a_pdf_shows_its_words_and_its_tables(describe: Describe, folder: Path) -> None:
     a_pdf(folder / "invoices.pdf", [("number", "amount"), ("A-1", "12.50"), ("A-2", "7.25")], pages=2)
     abstract = sole(describe("invoices.pdf"))
