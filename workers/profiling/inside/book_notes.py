@@ -24,7 +24,8 @@ def book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
     import openpyxl  # noqa: PLC0415 - inside the sandbox
 
     try:
-        written, computed = (openpyxl.load_workbook(path, data_only=values) for values in (False, True))
+        with open(path, "rb") as file:  # given a path, openpyxl refuses a name that ends in .xls
+            written, computed = (openpyxl.load_workbook(file, data_only=values) for values in (False, True))
     except Exception:
         return None  # openpyxl raises whatever its XML reader raises; the sheets were read already
     notes = []

@@ -23,7 +23,9 @@ class Bounds:
     """Rows read of a sheet, of JSON lines or of Parquet when the file is sampled."""
     sheets: int = 20
     workbook: int = 3_000_000
-    """Workbooks up to this size are opened a second time for what is merged, noted or not computed."""
+    workbook_cells: int = 200_000
+    """Workbooks up to this size, and this many cells, are opened a second time for what is merged, noted or not
+    computed. Cells that are only formatted count: half a million take as long as a file may."""
     columns: int = 60
     more_names: int = 1_000
     """Columns beyond those described are named only."""

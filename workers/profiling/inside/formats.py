@@ -479,7 +479,8 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
         notes.append(_note("sheets"))
     if any(table["sampled"] for table in tables):
         notes.append(_note("first_rows", rows=bounds.rows))
-    seen = book_notes(path, names) if size <= bounds.workbook else None
+    is_small = size <= bounds.workbook and not spreadsheets.has_more_cells(path, bounds.workbook_cells)
+    seen = book_notes(path, names) if is_small else None
     notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:MOST_BOOK_NOTES]
     notes += headers  # the lines of code say the same
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
@@ -510,6 +511,7 @@ def _sheet(path: str, book: Any, name: str, bounds: Bounds) -> tuple[dict[str, A
         rows = (spreadsheets.last_filled_row(path, name) or 0) - header - 1 - bool(spoilt.units)
         rows = rows if rows > bounds.rows else None
     above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
+    frame = frame.iloc[: bounds.rows]
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt
 
 

@@ -7,6 +7,7 @@ import re
 import struct
 import xml.parsers.expat
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,32 @@ def last_filled_row(path: str, name: str) -> int | None:
     except (zipfile.BadZipFile, KeyError, StopIteration, SyntaxError, OSError, ValueError):
         return None
     return found
+
+
+def has_more_cells(path: str, limit: int) -> bool:
+    """Whether the sheets of a workbook hold more cells than that, those that are only formatted too.
+
+    So it is where they cannot be counted.
+    """
+    count = 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.startswith("xl/worksheets/"):
+                    count += _cells_in(archive, name, limit - count)
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
+        return True
+    return count > limit
+
+
+def _cells_in(archive: zipfile.ZipFile, name: str, most: int) -> int:
+    """The cells of one part, counted until there are more than `most`."""
+    count, last = 0, b""
+    with archive.open(name) as part:
+        while count <= most and (chunk := part.read(_CHUNK)):
+            count += (last + chunk).count(b"<c ")
+            last = chunk[-2:]
+    return count
 
 
 def _part_of(archive: zipfile.ZipFile, name: str) -> str:

@@ -228,6 +228,33 @@ def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder:
     assert "formulas without a stored value were not checked" in large.note
 
 
+def test_a_workbook_of_many_formatted_cells_is_not_opened_twice(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["region", "amount"], ["North", 1], ["South", 2]):
+        sheet.append(row)
+    for row in range(4, 60):
+        sheet.cell(row=row, column=1).number_format = "0.00"
+    book.save(folder / "book.xlsx")
+    (few,), _ = describe("book.xlsx", workbook_cells=62)
+    assert few.note == ""
+    (many,), _ = describe("book.xlsx", workbook_cells=61)
+    assert many.note.startswith("Merged cells, notes on cells, errors")
+    assert many.tables[0].rows == 2
+
+
+def test_a_newer_workbook_under_an_older_name_is_looked_at_as_well(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["region", "amount"])
+    book.worksheets[0].append(["North", 1])
+    book.worksheets[0]["B2"].comment = Comment("without tax", "ana")
+    book.save(folder / "book.xlsx")
+    (folder / "book.xlsx").rename(folder / "book.xls")
+    (abstract,), _ = describe("book.xls")
+    assert "without tax" in abstract.note
+    assert "were not checked" not in abstract.note
+
+
 def test_errors_and_signs_that_are_not_loaded_are_a_note(describe: Describe, folder: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
