@@ -31,9 +31,9 @@ from core.values import Language
 from executor.values import CellResult
 
 _MODULES = (
-    "bounds", "kinds", "encodings", "frames", "columns", "headers", "layout", "lines", "nested", "spreadsheets",
-    "book_notes", "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed", "compressed",
-    "formats", "apart", "cell",
+    "bounds", "kinds", "encodings", "frames", "columns", "headers", "layout", "lines", "texts", "nested", "json_files",
+    "spreadsheets", "book_notes", "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed",
+    "compressed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 

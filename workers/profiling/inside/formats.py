@@ -5,27 +5,35 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import json
 import os
-import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from . import columnar, compressed, databases, documents, kinds, office, packed, pages, spreadsheets, statistics_files
+from . import (
+    columnar,
+    compressed,
+    databases,
+    documents,
+    json_files,
+    kinds,
+    office,
+    packed,
+    pages,
+    spreadsheets,
+    statistics_files,
+)
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
 from .columns import named_gap_words
-from .encodings import Encoding, detect
-from .frames import LARGEST, cut, describe_frame, exact
+from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 from .lines import call as _call
 from .lines import note as _note
-from .nested import is_records as _is_records
-from .nested import tables_in, too_wide
 from .spreadsheets import Spoilt, spoilt_in
 from .spreadsheets import header_row as _header_row
+from .texts import Text, document
 
 Described = dict[str, Any]
 """A profile without path, size and hash: format, encoding, separator, tables, text, read_hint, notes."""
@@ -69,25 +77,25 @@ def describe_file(path: str, bounds: Bounds) -> Described:
 
 
 def _delimited(path: str, size: int, bounds: Bounds) -> Described:
-    text = _Text(path, size, bounds)
+    text = Text(path, size, bounds)
     layout = find_layout(text.shown()) or single_column(text.shown())
     if layout is None:
-        return _document(text, "txt") | {"notes": [_note("no_columns")]}
+        return document(text, "txt") | {"notes": [_note("no_columns")]}
     return _table_in_text(text, layout)
 
 
 def _plain(path: str, size: int, bounds: Bounds) -> Described:
     """A text file of no particular kind: a table when its lines agree on three columns or more, else a document."""
-    text = _Text(path, size, bounds)
+    text = Text(path, size, bounds)
     layout = find_layout(text.shown())
     lines = text.head[:300_000].count("\n")
     sure = layout is not None and not layout.ragged and layout.columns >= (2 if layout.separator in "\t;|" else 3)
     if layout and sure and lines >= 3 and layout.header is not None and all(len(name) < 60 for name in layout.header):
         return _table_in_text(text, layout)
-    return _document(text, "txt")
+    return document(text, "txt")
 
 
-def _table_in_text(text: _Text, layout: Layout) -> Described:
+def _table_in_text(text: Text, layout: Layout) -> Described:
     import pandas as pd  # noqa: PLC0415 - imported where it is installed: inside the sandbox
 
     arguments = text.arguments() | layout.arguments()
@@ -155,7 +163,7 @@ def _notes_on(layout: Layout, arguments: dict[str, Any], *, counted: bool) -> li
     return notes
 
 
-def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any]) -> tuple[Any, int | None]:
+def _read_table(pd: Any, text: Text, layout: Layout, arguments: dict[str, Any]) -> tuple[Any, int | None]:
     if not text.is_sampled:
         frame = pd.read_csv(text.path, **arguments)
         return frame, len(frame)
@@ -182,258 +190,24 @@ def _has_mixed_values(frame: Any) -> bool:
     return any(types.infer_dtype(objects.iloc[:, place]).startswith("mixed") for place in range(objects.shape[1]))
 
 
-class _Text:
-    """A text file. Only the parts that are looked at are decoded."""
-
-    def __init__(self, path: str, size: int, bounds: Bounds) -> None:
-        self.path = path
-        self.bounds = bounds
-        self.stem = os.path.splitext(os.path.basename(path))[0]
-        self.is_sampled = size > bounds.whole
-        self._size = size
-        with open(path, "rb") as file:
-            first = file.read(bounds.head if self.is_sampled else size)
-        self._starts = [size * number // (bounds.blocks + 1) for number in range(1, bounds.blocks + 1)]
-        self._raw = list(self._read_blocks()) if self.is_sampled else []
-        self.encoding: Encoding = detect([first, *self._raw], whole=not self.is_sampled)
-        decoded = self.encoding.decode(first)
-        self.head = decoded[: decoded.rfind("\n") + 1] or decoded if self.is_sampled else decoded
-
-    def arguments(self) -> dict[str, Any]:
-        """What a reader must be told of the encoding, and of the size."""
-        found: dict[str, Any] = {}
-        if self.encoding.name != "utf-8":
-            found["encoding"] = self.encoding.name
-        if self.encoding.broken:
-            found["encoding_errors"] = "replace"
-        if self.is_sampled:
-            found["low_memory"] = False
-        return found
-
-    def lines(self) -> Iterator[str]:
-        """The lines at hand as readers end them: `splitlines` also ends them at marks that stand inside texts."""
-        return (line.removesuffix("\n") for line in io.StringIO(self.head, newline=None))
-
-    def blocks(self) -> Iterator[str]:
-        """Whole lines from further places of the file."""
-        name = "utf-16-le" if self.encoding.name == "utf-16" and not self._is_big_endian() else self.encoding.name
-        name = "utf-16-be" if name == "utf-16" else name
-        for raw in self._raw:
-            block = raw.decode(name, errors="replace")
-            first, last = block.find("\n") + 1, block.rfind("\n") + 1
-            if 0 < first < last:
-                yield block[first:last]
-
-    def shown(self) -> str:
-        """All of the text that is at hand: whole lines, from further places of a large file too."""
-        return self.head + "".join(self.blocks()) if self.is_sampled else self.head
-
-    def breaks_cells(self) -> bool:
-        """Whether some quotation marks of the whole file have a line end between them."""
-        mark, end = self._wide(b'"'), self._wide(b"\n")
-        is_open = False
-        with open(self.path, "rb") as file:
-            while chunk := file.read(4 << 20):
-                parts = chunk.split(mark)
-                if any(end in part for part in parts[not is_open :: 2]):
-                    return True
-                is_open ^= len(parts) % 2 == 0
-        return False
-
-    def count_lines(self) -> int:
-        """The lines of the whole file that are not blank, an unfinished last one counted too."""
-        end, back = self._wide(b"\n"), self._wide(b"\r")
-        blank = re.compile(re.escape(end) + b"(?=(?:" + re.escape(back) + b")?" + re.escape(end) + b")")
-        lines, returns, last = 0, 0, end
-        with open(self.path, "rb") as file:
-            while chunk := file.read(4 << 20):
-                lines += chunk.count(end)
-                returns += chunk.count(back)
-                kept = end + back if last.endswith(end + back) else last[-len(end) :]
-                chunk = kept + chunk
-                if end + end in chunk or end + back + end in chunk:
-                    lines -= sum(1 for _ in blank.finditer(chunk))
-                last = chunk
-        if not lines and returns:
-            lines, end = returns, back
-        return lines + (not last.endswith(end))
-
-    def _wide(self, letter: bytes) -> bytes:
-        """An ASCII letter as this file writes it."""
-        if self.encoding.name not in ("utf-16", "utf-16-le", "utf-16-be"):
-            return letter
-        return b"\0" + letter if self.encoding.name == "utf-16-be" or self._is_big_endian() else letter + b"\0"
-
-    def _is_big_endian(self) -> bool:
-        with open(self.path, "rb") as file:
-            return file.read(2) == b"\xfe\xff"
-
-    def _read_blocks(self) -> Iterator[bytes]:
-        with open(self.path, "rb") as file:
-            for start in self._starts:
-                # an even place, so that characters of two bytes stay whole
-                file.seek(start - start % 2)
-                yield file.read(self.bounds.block)
-
-
 # --- documents
 
 
-def _document(text: _Text, kind: str) -> Described:
-    arguments = {"encoding": text.encoding.name} | ({"errors": "replace"} if text.encoding.broken else {})
-    return {
-        "format": kind,
-        "encoding": text.encoding.name,
-        "text": text.head[: text.bounds.text],
-        "read_hint": _call("Path", text.path, {}) + _call(".read_text", None, arguments),
-    }
-
-
 def _markdown(path: str, size: int, bounds: Bounds) -> Described:
-    return _document(_Text(path, size, bounds), "md")
+    return document(Text(path, size, bounds), "md")
 
 
 def _html(path: str, size: int, bounds: Bounds) -> Described:
     from lxml import etree  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
-    text = _Text(path, size, bounds)
-    described = _document(text, "html")
+    text = Text(path, size, bounds)
+    described = document(text, "html")
     named = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
     with contextlib.suppress(ValueError, etree.LxmlError):
         described["text"] = pages.words_of(text.head)
     described |= pages.tables_of(text.head, bounds, lambda more: _call("pd.read_html", path, named | more))
     described["text"] = described["text"][: bounds.text]
     return described
-
-
-# --- JSON
-
-_AS_WRITTEN = {"convert_axes": False, "dtype": False}
-"""Without these pandas takes the key "2024" for a number, and the key "" for nothing at all."""
-
-
-def _json(path: str, size: int, bounds: Bounds) -> Described:
-    text = _Text(path, size, bounds)
-    if text.is_sampled:
-        return (
-            _json_lines(path, size, bounds)
-            if _is_json_line(text.head)
-            else _document(text, "json") | {"notes": [_note("large_json")]}
-        )
-    try:
-        value = json.loads(text.head)
-    except ValueError as error:
-        if _is_json_line(text.head):
-            return _json_lines(path, size, bounds)
-        raise Unusable("corrupt", detail=f"JSON: {cut(error, 120)}") from None
-    except RecursionError:
-        raise Unusable("too_much", detail="JSON: nested too deeply") from None
-    return _records_of(text, value) or _document(text, "json")
-
-
-def _records_of(text: _Text, value: Any) -> Described | None:
-    """A JSON value that holds lists of records, at its top or anywhere under its keys, as tables."""
-    arguments = text.arguments() | _AS_WRITTEN
-    keys = [key for key, held in value.items() if _is_records(held)] if isinstance(value, dict) else []
-    whole = f"json.loads({_call('Path', text.path, {})}{_call('.read_text', None, {'encoding': text.encoding.name})})"
-    tables = tables_in(value, whole, text.stem, text.bounds)
-    if not tables:
-        return None
-    loses_digits = _loses_digits(text.head, tables)
-    if loses_digits:
-        whole = f"{whole[:-1]}, {_LONG_AS_TEXT})"
-        tables = tables_in(json.loads(text.head, parse_int=_long_as_text), whole, text.stem, text.bounds)
-    if loses_digits:
-        loading = tables[0]["read"]
-    elif _is_records(value):
-        loading = _call("pd.read_json", text.path, arguments)
-        if any(isinstance(field, dict) for record in value[:1_000] for field in record.values()):
-            loading = f"pd.json_normalize({loading}.to_dict('records'))"
-    elif key := [key for key in keys if tables[0]["read"] == f"pd.json_normalize({whole}[{key!r}])"]:
-        series = _call("pd.read_json", text.path, {"typ": "series"} | arguments)
-        loading = f"pd.json_normalize({series}[{key[0]!r}])"
-    else:
-        loading = tables[0]["read"]
-    if len(tables) == 1:
-        tables[0]["read"] = ""
-    return {
-        "format": "json",
-        "encoding": text.encoding.name,
-        "tables": tables,
-        "read_hint": loading,
-        "notes": [_note("tables")] if len(tables) > 1 else [],
-    }
-
-
-_LONG_NUMBER = re.compile(r"(?<![\w.+-])-?(\d{16,400})(?![\w.])")
-_LONG_AS_TEXT = "parse_int=lambda n: n if len(n) > 15 else int(n)"
-
-
-def _long_as_text(digits: str) -> str | int:
-    return digits if len(digits) > 15 else int(digits)
-
-
-def _loses_digits(text: str, tables: list[dict[str, Any]]) -> bool:
-    """Whether whole numbers are too long for pandas: beside gaps they become numbers with decimals."""
-    longest = max((len(digits), int(digits)) for digits in _LONG_NUMBER.findall(text)[:_LOOKED_AT] or ["0"])[1]
-    columns = [column for table in tables for column in table["columns"]]
-    return longest > LARGEST and any(
-        (column["dtype"] == "object" and longest >= 2**63)
-        or (column["dtype"] == "float64" and any(abs(float(end)) >= LARGEST for end in column["spread"]))
-        for column in columns
-    )
-
-
-_LOOKED_AT = 1_000
-
-
-def _is_json_line(head: str) -> bool:
-    line = head.lstrip().partition("\n")[0]
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
-    import pandas as pd  # noqa: PLC0415 - as above
-
-    text = _Text(path, size, bounds)
-    lines = [line for line in text.lines() if line.strip()]
-    records, bad = [], 0
-    for line in lines[: bounds.rows] if text.is_sampled else lines:
-        try:
-            records.append(json.loads(line))
-        except (ValueError, RecursionError):
-            bad += 1
-    if bad or not records:
-        raise Unusable("corrupt", detail=f"JSON lines: {bad} of {len(records) + bad} lines are not JSON")
-    if not _is_records(records):
-        return _document(text, "jsonl")
-    if too_wide(records, bounds):
-        return _document(text, "jsonl") | {"notes": [_note("large_json")]}
-    arguments = {"lines": True} | _AS_WRITTEN | text.arguments()
-    arguments.pop("low_memory", None)
-    loading = _call("pd.read_json", path, arguments)
-    if any(isinstance(field, dict) for record in records[:1_000] for field in record.values()):
-        loading = f"pd.json_normalize({loading}.to_dict('records'))"
-    rows = text.count_lines() if text.is_sampled else len(records)
-    table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
-    if _loses_digits(text.head, [table]):
-        read = _call(".read_text", None, {"encoding": text.encoding.name})
-        written = f"{_call('Path', path, {})}{read}.split('\\n')"
-        each = f"json.loads(line, {_LONG_AS_TEXT}) for line in {written} if line.strip()"
-        loading = f"pd.json_normalize([{each}])"
-        records = [json.loads(line, parse_int=_long_as_text) for line in lines[: len(records)]]
-        table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
-    notes = [_note("first_rows", rows=len(records))] if text.is_sampled else []
-    return {
-        "format": "jsonl",
-        "encoding": text.encoding.name,
-        "tables": [table],
-        "read_hint": loading,
-        "notes": notes,
-    }
 
 
 # --- workbooks
@@ -533,9 +307,9 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "csv": _delimited,
     "tsv": _delimited,
     "tab": _delimited,
-    "json": _json,
-    "jsonl": _json_lines,
-    "ndjson": _json_lines,
+    "json": json_files.json_value,
+    "jsonl": json_files.json_lines,
+    "ndjson": json_files.json_lines,
     "md": _markdown,
     "markdown": _markdown,
     "html": _html,
