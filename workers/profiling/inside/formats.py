@@ -87,6 +87,8 @@ def _delimited(path: str, size: int, bounds: Bounds) -> Described:
 def _plain(path: str, size: int, bounds: Bounds) -> Described:
     """A text file of no particular kind: a table when its lines agree on three columns or more, else a document."""
     text = Text(path, size, bounds)
+    if text.head.lstrip()[:1] in ("{", "[") and (described := json_files.tables_of(path, size, bounds)):
+        return described
     layout = find_layout(text.shown())
     lines = text.head[:300_000].count("\n")
     sure = layout is not None and not layout.ragged and layout.columns >= (2 if layout.separator in "\t;|" else 3)
@@ -308,6 +310,7 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "tsv": _delimited,
     "tab": _delimited,
     "json": json_files.json_value,
+    "geojson": json_files.json_value,
     "jsonl": json_files.json_lines,
     "ndjson": json_files.json_lines,
     "md": _markdown,

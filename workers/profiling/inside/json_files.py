@@ -37,6 +37,15 @@ def json_value(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
     return _records_of(text, value) or document(text, "json")
 
 
+def tables_of(path: str, size: int, bounds: Bounds) -> dict[str, Any] | None:
+    """The tables of a file whose name does not say that it is JSON. None where it holds none."""
+    try:
+        described = json_value(path, size, bounds)
+    except Unusable:
+        return None
+    return described if described.get("tables") else None
+
+
 def _records_of(text: Text, value: Any) -> dict[str, Any] | None:
     """A JSON value that holds lists of records, at its top or anywhere under its keys, as tables."""
     arguments = text.arguments() | _AS_WRITTEN

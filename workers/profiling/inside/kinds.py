@@ -58,7 +58,9 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
 
 NAMED_XLS = ("text", "xlsx")
 """What many programs give under the name .xls: a page with a table, lines with tabs, a newer workbook."""
-TEXTS = frozenset({"csv", "tsv", "tab", "txt", "log", "json", "jsonl", "ndjson", "md", "markdown", "html", "htm"})
+TEXTS = frozenset(
+    {"csv", "tsv", "tab", "txt", "log", "json", "geojson", "jsonl", "ndjson", "md", "markdown", "html", "htm"}
+)
 
 _DOCUMENTS = {"doc", "odt", "rtf", "ppt", "numbers"}
 _MEDIA = {"bmp", "tif", "tiff", "svg", "heic", "mp3", "mp4", "mov", "wav"}

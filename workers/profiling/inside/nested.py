@@ -1,8 +1,10 @@
-"""Lists of records anywhere in a JSON value, as tables whose columns are named by their path."""
+"""Tables anywhere in a JSON value: lists of records, whose columns are named by their path, and other shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .bounds import Bounds
@@ -43,7 +45,7 @@ _LONGEST_PATH = 4_000
 def tables_in(value: Any, loading: str, stem: str, bounds: Bounds) -> list[dict[str, Any]]:
     """A note for each list of records, and for each list inside the records of one, the largest first.
 
-    `loading` is the expression of the whole value.
+    Tables of another shape come last. `loading` is the expression of the whole value.
     """
     import pandas as pd  # noqa: PLC0415 - imported where it is installed: inside the sandbox
 
@@ -72,7 +74,114 @@ def tables_in(value: Any, loading: str, stem: str, bounds: Bounds) -> list[dict[
             lines = f"[r for r in {place} if r.get({inner!r})]"
             table = describe_frame(frame, f"{name}[].{inner}", bounds)
             found.append(table | {"read": f"pd.json_normalize({lines}, {arguments}, errors='ignore')"})
+    for path, shape, place in itertools.islice(_shapes(value, (), loading), _MOST_TABLES - len(found)):
+        if (records := shape.records(_at(value, path))) and not too_wide(records, bounds):
+            table = describe_frame(pd.json_normalize(records), ".".join(path) if path else stem, bounds)
+            found.append(table | {"read": shape.line.format(place=place)})
     return found
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A way to write a table that is no list of records."""
+
+    line: str
+    """The expression that loads it, of `{place}`."""
+    records: Callable[[Any], list[dict[str, Any]]]
+
+
+_FEWEST_ENTRIES = 3
+_ALIKE = 0.5
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _is_list_of_rows(value: Any) -> bool:
+    """Names of columns, and below them rows of plain values: what a census office answers."""
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(row, list) for row in value):
+        return False
+    names = value[0]
+    named = len(names) > 1 and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return named and all(len(row) == len(names) and all(map(_is_plain, row)) for row in value)
+
+
+def _is_dict_of_columns(value: Any) -> bool:
+    """A list of plain values for each column, all of the same length: what weather services answer."""
+    if not isinstance(value, dict) or len(value) < 2 or not all(isinstance(held, list) for held in value.values()):
+        return False
+    lengths = {len(held) for held in value.values()}
+    return len(lengths) == 1 and min(lengths) > 1 and all(all(map(_is_plain, held)) for held in value.values())
+
+
+def _is_dict_of_records(value: Any) -> bool:
+    """A record under each key, such as a day or an id, with much the same fields."""
+    if not isinstance(value, dict) or len(value) < _FEWEST_ENTRIES:
+        return False
+    if not all(isinstance(held, dict) and held and all(map(_is_plain, held.values())) for held in value.values()):
+        return False
+    fields = {field for held in value.values() for field in held}
+    alike = sum(map(len, value.values())) >= _ALIKE * len(fields) * len(value)
+    return alike and "key" not in fields
+
+
+def _is_split(value: Any) -> bool:
+    """What `DataFrame.to_json(orient="split")` writes."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("data"), list)
+        and _is_list_of_rows([value.get("columns"), *value["data"]])
+    )
+
+
+_SHAPES = (
+    (
+        _is_list_of_rows,
+        _Shape(
+            "(lambda t: pd.DataFrame(t[1:], columns=t[0]))({place})",
+            lambda value: [dict(zip(value[0], row, strict=True)) for row in value[1:]],
+        ),
+    ),
+    (
+        _is_dict_of_columns,
+        _Shape(
+            "pd.DataFrame({place})",
+            lambda value: [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)],
+        ),
+    ),
+    (
+        _is_split,
+        _Shape(
+            "(lambda t: pd.DataFrame(t['data'], columns=t['columns']))({place})",
+            lambda value: [dict(zip(value["columns"], row, strict=True)) for row in value["data"]],
+        ),
+    ),
+    (
+        _is_dict_of_records,
+        _Shape(
+            "pd.DataFrame([{{'key': k, **r}} for k, r in {place}.items()])",
+            lambda value: [{"key": key, **record} for key, record in value.items()],
+        ),
+    ),
+)
+
+
+def _shapes(value: Any, path: tuple[str, ...], place: str) -> Iterator[tuple[tuple[str, ...], _Shape, str]]:
+    """Each table of another shape that is reached through objects only, with its path and its expression."""
+    if is_records(value):
+        return
+    if (shape := next((shape for fits, shape in _SHAPES if fits(value)), None)) is not None:
+        yield path, shape, place
+    elif isinstance(value, dict) and len(path) < _DEEPEST:
+        for key, held in list(value.items())[:_LOOKED_AT]:
+            yield from _shapes(held, (*path, str(key)), f"{place}[{key!r}]")
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
 
 
 def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:

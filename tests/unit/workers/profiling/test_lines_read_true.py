@@ -522,3 +522,61 @@ def test_a_row_of_units_in_a_sheet_is_no_row_of_the_table(describe: Describe, fo
     assert (frame["temp"].tolist(), frame["site"].tolist()) == ([20.5, 21.5], ["A", "B"])
     assert abstract.tables[0].rows == 2
     assert "(time: s, temp: °C)" in abstract.note
+
+
+@pytest.mark.parametrize(
+    ("value", "frame"),
+    [
+        (
+            [["NAME", "zip"], ["Bonn", "05314"], ["Jena", "07745"]],
+            {"NAME": ["Bonn", "Jena"], "zip": ["05314", "07745"]},
+        ),
+        ({"unit": "C", "hourly": {"time": ["0", "1"], "temp": [2.5, None]}}, {"time": ["0", "1"], "temp": [2.5, None]}),
+        ({"columns": ["a", "b"], "index": [0, 1], "data": [[1, "x"], [2, "y"]]}, {"a": [1, 2], "b": ["x", "y"]}),
+        (
+            {"0100": {"a": 1, "b": 2}, "0200": {"a": 3, "b": 4}, "0300": {"a": 5}},
+            {"key": ["0100", "0200", "0300"], "a": [1, 3, 5], "b": [2, 4, None]},
+        ),
+    ],
+)
+def test_json_tables_of_other_shapes_are_read(
+    describe: Describe, folder: Path, value: object, frame: dict[str, list[object]]
+) -> None:
+    (folder / "a.json").write_text(json.dumps(value))
+    (abstract,), _ = describe("a.json")
+    loaded = eval(abstract.read_hint, {"pd": pd, "json": json, "Path": Path})
+    assert loaded.astype(object).where(loaded.notna(), None).to_dict("list") == frame
+    (table,) = abstract.tables
+    assert (table.rows, [column.name for column in table.columns]) == (len(loaded), list(frame))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "x", "scripts": {"test": "a", "build": "b"}, "files": ["a", "b"]},
+        {"a": {"x": 1}, "b": {"y": 2}, "c": {"z": 3}},
+        [[1, 2], [3, 4]],
+        {"type": "Polygon", "coordinates": [[[0, 1], [1, 2]], [[2, 3], [3, 4]]]},
+    ],
+)
+def test_json_that_is_no_table_is_a_document(describe: Describe, folder: Path, value: object) -> None:
+    (folder / "a.json").write_text(json.dumps(value))
+    (abstract,), _ = describe("a.json")
+    assert not abstract.tables
+    assert abstract.text
+
+
+@pytest.mark.parametrize("name", ["a.geojson", "export.txt", "export", "app.log"])
+def test_json_under_another_name_is_read(describe: Describe, folder: Path, name: str) -> None:
+    text = json.dumps({"features": [{"id": "01", "size": 2}, {"id": "02", "size": 3}]})
+    if name == "app.log":
+        text = '{"id": "01", "size": 2}\n{"id": "02", "size": 3}\n'
+    (folder / name).write_text(text)
+    (abstract,), _ = describe(name)
+    frame = eval(abstract.read_hint, {"pd": pd, "json": json, "Path": Path})
+    assert frame.to_dict("list") == {"id": ["01", "02"], "size": [2, 3]}
+
+
+def test_a_text_that_only_begins_like_json_is_a_document(describe: Describe, folder: Path) -> None:
+    abstract = described(describe, folder, "[Monday] we met\n{and} left\n", "notes.txt")
+    assert (abstract.format, abstract.tables) == ("txt", ())
