@@ -26,7 +26,7 @@ from . import (
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
 from .columns import named_gap_words
-from .frames import cut, describe_frame, exact
+from .frames import cut, describe_frame
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 from .lines import call as _call
@@ -242,14 +242,16 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
     headers = []
     first: dict[str, Any] = {}
     tables = []
+    filled = [table for table, _, _ in sheets if table["columns"]]
+    main = next((table for table in filled if table["rows"] != 0), next(iter(filled), None))
     for table, header, spoilt in sheets:
         tables.append(table)
         notes += spoilt.notes()
         if header:
             headers.append(_note("sheet_header", sheet=cut(table["name"], 60), header=header))
-        if not first and table["columns"]:
+        if table is main:
             first = _excel_arguments(table, header, spoilt, several)
-        elif spoilt.columns or header:
+        elif header or spoilt.arguments():
             table["read"] = _call("pd.read_excel", path, _excel_arguments(table, header, spoilt, several))
     if several:
         notes.append(_note("sheets"))
@@ -286,7 +288,7 @@ def _sheet(path: str, book: Any, name: str, bounds: Bounds) -> tuple[dict[str, A
     if sampled:
         rows = (spreadsheets.last_filled_row(path, name) or 0) - header - 1 - bool(spoilt.units)
         rows = rows if rows > bounds.rows else None
-    above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
+    above = spreadsheets.lines_above(top, header, bounds)
     frame = frame.iloc[: bounds.rows]
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header, spoilt
 

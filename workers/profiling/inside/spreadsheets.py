@@ -172,7 +172,8 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
         notes.append(note("sheets"))
     if any(table["sampled"] for table in tables):
         notes.append(note("first_rows", rows=bounds.rows))
-    first = next((table["read"] for table in tables if table.get("read")), "")
+    lines = sorted((table["rows"] == 0, place) for place, table in enumerate(tables) if table.get("read"))
+    first = tables[lines[0][1]]["read"] if lines else ""
     return {"format": kind, "tables": tables, "read_hint": first, "notes": notes[:30]}
 
 
@@ -235,7 +236,7 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, S
     except Exception as error:
         # one broken sheet is no reason to refuse the others
         return unread(name, bounds, error), 0, Spoilt()
-    above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
+    above = lines_above(top, header, bounds)
     frame = whole.iloc[: bounds.rows]
     sampled = len(whole) > len(frame)
     return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header, spoilt
@@ -293,6 +294,18 @@ def header_row(top: Any) -> int:
             rows = [[_written(value) for value in row] for row in written.itertuples(index=False)]
             return number + (len(rows) > 1 and is_upper_row(rows[0], rows[1], rows[2:]))
     return 0
+
+
+def lines_above(top: Any, header: int, bounds: Bounds) -> list[str]:
+    """The rows above the header as lines. Groups right above names that repeat keep their places over them."""
+    lines = []
+    has_twins = bool(top.iloc[header].dropna().duplicated().any())
+    for row in range(header):
+        values = top.iloc[row]
+        if row == header - 1 and has_twins and values.count() > 1:
+            values = values.loc[: values.last_valid_index()].astype(object).fillna("")
+        lines.append(" | ".join(exact(value, bounds.cell) for value in values.dropna()))
+    return lines
 
 
 def _written(value: Any) -> str:

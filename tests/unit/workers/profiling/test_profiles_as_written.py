@@ -174,6 +174,46 @@ def _written(folder: Path, rows: list[list[object]], kind: str) -> str:
     return name
 
 
+@pytest.mark.parametrize("engine", ["openpyxl", "calamine"])
+def test_groups_above_the_header_of_a_sheet_keep_their_places(describe: Describe, folder: Path, engine: str) -> None:
+    rows: list[list[str | int | None]] = [
+        [None, "Sales", None, "Costs", None],
+        ["region", "plan", "actual", "plan", "actual"],
+        ["North", 1, 2, 3, 4],
+        ["South", 5, 6, 7, 8],
+    ]
+    if engine == "openpyxl":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.worksheets[0].append(row)
+        book.save(folder / "book.xlsx")
+    else:
+        old = xlwt.Workbook()
+        sheet = old.add_sheet("A")
+        for place, row in enumerate(rows):
+            for column, value in enumerate(row):
+                sheet.write(place, column, value)
+        old.save(folder / "book.xls")
+    (abstract,), _ = describe("book.xlsx" if engine == "openpyxl" else "book.xls")
+    assert abstract.tables[0].above == (" | Sales |  | Costs",)
+
+
+def test_the_first_line_of_a_workbook_loads_a_sheet_with_rows(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    cover = book.worksheets[0]
+    cover.append(["Sales of 2024"])
+    cover.append(["Total", 1234])
+    for name in ("data", "more"):
+        sheet = book.create_sheet(name)
+        for row in (["k", "v"], ["a", "-"], ["b", 2], ["c", 3]):
+            sheet.append(row)
+    book.save(folder / "book.xlsx")
+    (abstract,), _ = describe("book.xlsx")
+    assert eval(abstract.read_hint, {"pd": pd})["v"].tolist()[1:] == [2, 3]
+    assert eval(abstract.tables[2].read, {"pd": pd})["v"].tolist()[1:] == [2, 3]
+    assert "'Sheet'" in abstract.tables[0].read
+
+
 def test_rows_of_totals_are_named_with_their_place(describe: Describe, folder: Path) -> None:
     (folder / "t.csv").write_text(
         "region,amount\nNorth,1\nSouth,2\nSubtotal,3\nTotally Wired Ltd of Leeds,4\n"
