@@ -195,6 +195,7 @@ class _Note(_Said):
         "no_header",
         "no_value",
         "not_looked_for",
+        "number_signs",
         "open_quote",
         "pdf_no_text",
         "pdf_pages",

@@ -185,6 +185,31 @@ def _is_numeric(column: Column) -> bool:
     return all(map(NUMBER.fullmatch, column.cells))
 
 
+_CURRENCY = (
+    r"(?:[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|CNY|RMB|SEK|NOK|DKK|PLN|CZK|HUF|INR|AUD|CAD|BRL|MXN|KRW|TRY|RUB|ZAR|kr\.?|zł|Kč)"
+)
+_WITH_SIGNS = re.compile(
+    rf"\(?\s*[-+−]?\s*{_CURRENCY}?\s*[-+−]?\d+([.,'’ \u00a0\u202f]\d+)*\s*%?\s*{_CURRENCY}?\s*\)?[-−]?", re.ASCII
+)
+_SIGN = re.compile(rf"[()%−’\u00a0\u202f]|{_CURRENCY}|-$")
+_MOST_EXAMPLES = 3
+
+
+def with_signs(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Columns of numbers that stay text because of signs: (12.50), 12.50-, 5 %, $ 3; each with an example of a kind."""
+    found = []
+    for column in columns:
+        if not all(_WITH_SIGNS.fullmatch(cell) or cell.casefold() in GAP_WORDS for cell in column.cells):
+            continue
+        kinds: dict[frozenset[str], str] = {}
+        for cell in sorted(cell for cell in column.cells if cell not in GAP_WORDS):
+            if signs := frozenset(_SIGN.findall(cell)):
+                kinds.setdefault(signs, cell)
+        if kinds:
+            found.append(f"{str(column.name).strip()} ({' / '.join([*kinds.values()][:_MOST_EXAMPLES])})")
+    return tuple(found)
+
+
 # --- columns that numbers would spoil
 
 _MOST_TEXT_COLUMNS, _LONGEST_NAMES = 40, 2_000

@@ -160,6 +160,8 @@ def _notes_on(layout: Layout, arguments: dict[str, Any], *, counted: bool) -> li
         notes.append(_note("maybe_thousands", names=cut(", ".join(layout.maybe_thousands), 200)))
     if layout.gap_words:
         notes.append(_note("gap_words", names=cut(named_gap_words(dict(layout.gap_words)), 200)))
+    if layout.signs:
+        notes.append(_note("number_signs", names=cut(", ".join(layout.signs), 200)))
     if layout.maybe_words:
         notes.append(_note("maybe_words", names=cut(", ".join(layout.maybe_words), 200)))
     return notes

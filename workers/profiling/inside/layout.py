@@ -22,6 +22,7 @@ from .columns import (
     number_style,
     of_two_meanings,
     with_lost_words,
+    with_signs,
 )
 from .headers import is_data, is_units, is_upper_row, named_units
 
@@ -68,6 +69,8 @@ class Layout:
     """Columns that numbers would spoil, by name; by place where there is no header."""
     gap_words: tuple[tuple[str | int, list[str]], ...] = ()
     """Words among the numbers of a column that stand for a missing one."""
+    signs: tuple[str, ...] = ()
+    """Columns of numbers that stay text because of signs, with examples."""
     maybe_thousands: tuple[str, ...] = ()
     """Columns of numbers such as 12.345 or 12,345. Nothing tells whether these are twelve or twelve thousand."""
     maybe_words: tuple[str, ...] = ()
@@ -263,6 +266,7 @@ def _layout(text: str, lines: Sequence[str], records: Sequence[_Record], separat
         thousands=numbers[1],
         text_columns=tuple(column.name for column in held if is_text(column, numbers)),
         gap_words=tuple(gap_words_of(held).items()),
+        signs=with_signs(held),
         maybe_thousands=of_two_meanings(held, separator, numbers) if has_header else (),
         maybe_words=with_lost_words(held) if has_header else (),
     )

@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .bounds import Bounds
-from .columns import Column, dtype_of, gap_words_of, is_text, named_gap_words, with_lost_words
+from .columns import Column, dtype_of, gap_words_of, is_text, named_gap_words, with_lost_words, with_signs
 from .frames import cut, describe_frame, exact
 from .headers import is_units, is_upper_row, named_units
 from .kinds import Unusable
@@ -187,6 +187,8 @@ class Spoilt:
     """Those with a word that it reads as missing and that may be a value."""
     gap_words: tuple[tuple[str | int, list[str]], ...] = ()
     """Those of numbers among which words stand for a missing one."""
+    signs: tuple[str, ...] = ()
+    """Those of numbers that stay text because of signs, with examples."""
     units: tuple[tuple[int, str], ...] = ()
     """The row of units right below the header, counted from 0, and its cells with their names."""
 
@@ -198,8 +200,12 @@ class Spoilt:
 
     def notes(self) -> list[dict[str, Any]]:
         """What is left to say."""
-        said = {"units_row": ", ".join(units for _, units in self.units)}
-        said |= {"gap_words": named_gap_words(dict(self.gap_words)), "maybe_words": ", ".join(self.words)}
+        said = {
+            "units_row": ", ".join(units for _, units in self.units),
+            "gap_words": named_gap_words(dict(self.gap_words)),
+            "number_signs": ", ".join(self.signs),
+            "maybe_words": ", ".join(self.words),
+        }
         return [note(code, names=cut(names, 200)) for code, names in said.items() if names]
 
 
@@ -217,7 +223,7 @@ def spoilt_in(book: Any, name: str, header: int, bounds: Bounds) -> Spoilt:
         if isinstance(label, str | int) and any(isinstance(value, str) for value in raw.iloc[:, place])
     ]
     columns = tuple(column.name for column in held if is_text(column, (".", None)))
-    return Spoilt(columns, with_lost_words(held), tuple(gap_words_of(held).items()), units)
+    return Spoilt(columns, with_lost_words(held), tuple(gap_words_of(held).items()), with_signs(held), units)
 
 
 def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int, Spoilt]:

@@ -376,3 +376,31 @@ def test_what_is_not_looked_for_in_a_spreadsheet_is_said(describe: Describe, fol
     (abstract,), problems = describe(name)
     assert not problems
     assert abstract.note.startswith("Merged cells, notes on cells, errors, signs such as currencies and formulas")
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["12.50", "(3.20)", "7.00"], "v ((3.20))"),
+        (["1.234,50", "99,10-", "5,00"], "v (99,10-)"),
+        (["5 %", "7,5 %", "-"], "v (5 %)"),
+        (["$1.00", "-$2.50", "($3.00)"], "v ($1.00 / ($3.00))"),
+        (["3 EUR", "4 EUR", "n.a."], "v (3 EUR)"),
+        (["1\u202f234,50", "2\u202f000,00", "5,00"], "v (1 234,50)"),
+    ],
+)
+def test_numbers_that_signs_leave_as_text_are_a_note(
+    describe: Describe, folder: Path, values: list[str], shown: str
+) -> None:
+    (folder / "a.csv").write_text("k;v\n" + "".join(f"k{place};{value}\n" for place, value in enumerate(values)))
+    (abstract,), _ = describe("a.csv")
+    assert f"are text because of signs: {shown}." in abstract.note
+
+
+@pytest.mark.parametrize(
+    "values", [["1.5", "-2", "3"], ["A1", "B2", "C-"], ["ABC 12", "DEF 13", "X"], ["1-2", "3-", "4"]]
+)
+def test_numbers_and_codes_are_no_numbers_with_signs(describe: Describe, folder: Path, values: list[str]) -> None:
+    (folder / "a.csv").write_text("k;v\n" + "".join(f"k{place};{value}\n" for place, value in enumerate(values)))
+    (abstract,), _ = describe("a.csv")
+    assert "because of signs" not in abstract.note
