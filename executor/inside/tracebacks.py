@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from types import TracebackType
@@ -9,6 +10,8 @@ from typing import Any
 
 _TEXT_LIMIT = 20_000
 _MESSAGE_LIMIT = 4_000
+_OURS = re.compile(rf"^([ |]*){re.escape(__name__.rpartition('.')[0])}\.\w+\.(?=\w+(?::|$))", re.MULTILINE)
+"""Where an exception of ours stands in a traceback: its module says nothing to who wrote the cell."""
 
 OwnFile = Callable[[str], bool]
 
@@ -20,7 +23,7 @@ def describe_error(error: BaseException, cell_file: str, own: OwnFile) -> dict[s
         message = _message(error)
         summary = traceback.TracebackException.from_exception(error, compact=True)
         _keep_own_frames(summary, own, set())
-        text = "".join(summary.format())
+        text = _OURS.sub(r"\1", "".join(summary.format()))
         line = _cell_line(error, error.__traceback__, cell_file)
     except BaseException as problem:
         # the exception's own __str__, __cause__ or __class__ may raise anything

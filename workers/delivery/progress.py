@@ -33,7 +33,7 @@ from core.steps import (
     total_spent,
 )
 from core.values import Language
-from workers.agent.about_steps import cells_run, repairs_of, statements_of
+from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statements_of
 from workers.agent.actions import RunCell
 from workers.agent.plans import lines_of
 from workers.delivery.amounts import duration, spending
@@ -193,6 +193,9 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
         case Recalled(notes=notes) if notes:
             titles = "; ".join(dict.fromkeys(note.title for note in notes))
             return [TaskView(f"recalled-{number}", say("progress_recalled", language), "complete", clip(titles, 300))]
+        case CellRan() if needs_a_yes(step):
+            asks = say("progress_asks_yes", language)
+            return [TaskView(step.cell_id, step.title or say("progress_cell", language), "complete", asks, step.code)]
         case CellRan():
             title = step.title or say("progress_cell", language)
             ended: TaskStatus = "complete" if step.status == "ok" else "error"

@@ -703,6 +703,7 @@ def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: s
     assert asked == [("query", {"ask": "rows", "sql": "select 1", "source": "s", "params": {}})]
     refused = host.run(thread, "b", "query('select 2')", on_request=answer)
     assert (refused.error.name, refused.error.message) == ("RequestRefused", "the source is closed")
+    assert refused.error.traceback.endswith("\nRequestRefused: the source is closed\n")
 
 
 def test_threads_of_a_cell_ask_one_after_the_other(host: SessionClient, thread: str) -> None:

@@ -68,6 +68,13 @@ def drawn(message: SlackMessage) -> dict[str, object]:
     return {"text": message.text, "blocks": message.blocks}
 
 
+def test_a_cell_that_only_asks_for_a_yes_is_not_shown_as_failed() -> None:
+    error = "RequestRefused: Each call of crm needs a person's yes. The person who asked sees it now with two buttons."
+    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    (task,) = [task for task in progress_of([ASKED, asks], "en", "waiting", currency="").tasks if task.id == "c1"]
+    assert (task.status, task.output) == ("complete", "Asked for a yes")
+
+
 def test_only_a_running_turn_can_be_stopped_on_its_card(golden: Golden) -> None:
     running = progress_blocks(progress_of(STEPS, "en", note="…"), "T1:C1:1.0/t1")
     golden("blocks/progress_stoppable.json", drawn(running))
