@@ -379,9 +379,20 @@ def _call(intent: Intent, detail: Detail, wire_ids: Mapping[str, str]) -> Messag
             arguments = {"report": clip(intent.text, detail.report)}
         case Malformed():
             name = re.sub(r"\W", "_", intent.tool, flags=re.ASCII)[:60] or "unknown"
-            arguments = {"unreadable": clip(intent.raw or intent.reason, _UNREADABLE_CHARS)}
+            arguments = _as_given(intent.raw) or {"unreadable": clip(intent.raw or intent.reason, _UNREADABLE_CHARS)}
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return {"id": wire_ids.get(intent.call_id, intent.call_id), "type": "function", "function": function}
+
+
+def _as_given(raw: str) -> dict[str, object]:
+    """The arguments of a call that could not be acted on, as the model gave them; {} if they cannot be given back."""
+    if len(raw) > _UNREADABLE_CHARS:
+        return {}
+    try:
+        given = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
 
 
 def _plan_told(intent: RunPython) -> dict[str, object]:
