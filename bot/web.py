@@ -6,11 +6,14 @@ not handle: bodies without a bound, and bodies that are not text.
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 import uvicorn
 from slack_bolt import App, BoltRequest, BoltResponse
@@ -34,12 +37,16 @@ MAX_BODY_BYTES = 2_000_000
 START_WAIT_S = 60.0
 DRAIN_S = 5
 SORRY = "Threadbook could not be installed just now, and nothing was kept. Please try again in a minute."
+SIGNED_FOR_S = 300
+"""So old a signature may be: docs.slack.dev/authentication/verifying-requests-from-slack."""
+_TOLD_EVERY_S = 60.0
 _DIGITS = re.compile(r"[0-9]{1,20}")
 """Bolt raises on a timestamp that is not a number, and on a signature that is not ASCII."""
 
 
 def web_app(app: App) -> Starlette:
     """The ASGI application of a Bolt app."""
+    refusals = _Refusals()
 
     async def receive(request: Request) -> Response:
         body = b""
@@ -55,9 +62,30 @@ def web_app(app: App) -> Starlette:
         except Exception:  # Bolt parses the body before it checks the signature, and raises on many shapes
             return PlainTextResponse("malformed", status_code=400)
         # Bolt's app is synchronous: in this thread it would block every other request.
-        return to_starlette_response(await run_in_threadpool(app.dispatch, bolt_request))
+        reply = await run_in_threadpool(app.dispatch, bolt_request)
+        if reply.status == HTTPStatus.UNAUTHORIZED:
+            refusals.note(abs(time.time() - int(stamp)))
+        return to_starlette_response(reply)
 
     return Starlette(routes=[Route(PATH, receive, methods=["POST"]), *_install_routes(app)])
+
+
+class _Refusals:
+    """Tells the admin about refused requests, once a minute: without that, a bot with an old secret is only silent."""
+
+    def __init__(self) -> None:
+        self._told_at = -math.inf
+
+    def note(self, age_s: float) -> None:
+        """A request was refused whose signature is so old, or so far ahead."""
+        if time.monotonic() - self._told_at < _TOLD_EVERY_S:
+            return
+        self._told_at = time.monotonic()
+        if age_s > SIGNED_FOR_S:
+            fix = "set the clock of this machine: Slack's signatures count for five minutes"
+        else:
+            fix = "compare SLACK_SIGNING_SECRET with the one of the Slack app; others may also have sent it"
+        log.warning("request_refused", path=PATH, age_s=round(min(age_s, 1e9)), fix=fix)
 
 
 def _install_routes(app: App) -> list[Route]:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import fakeredis
 import httpx
 import pytest
+import structlog
 from patience import PATIENCE_S
 from rq import Queue
 from sqlalchemy.exc import OperationalError
@@ -147,6 +148,17 @@ def test_a_message_that_could_not_be_stored_is_not_acked(web: Web, monkeypatch: 
 def test_a_request_without_a_recent_signature_is_refused(web: Web, wrong: dict[str, Any]) -> None:
     assert web.event(mentioned(), **wrong).status_code == 401
     assert web.mail() == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fix"), [({"secret": "another"}, "SLACK_SIGNING_SECRET"), ({"age_s": 301}, "set the clock")], ids=str
+)
+def test_refused_requests_are_told_once_in_a_while_with_what_to_do(web: Web, wrong: dict[str, Any], fix: str) -> None:
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(3):
+            web.event(mentioned(), **wrong)
+    (told,) = [line for line in lines if line["event"] == "request_refused"]
+    assert (told["log_level"], fix in told["fix"]) == ("warning", True)
 
 
 def test_a_signature_that_slack_could_not_have_made_is_refused_and_is_no_error_of_ours(web: Web) -> None:
