@@ -186,6 +186,8 @@ class _Note(_Said):
         "maybe_thousands",
         "maybe_words",
         "members_closed",
+        "members_large",
+        "members_locked",
         "members_unread",
         "merged",
         "more_members",

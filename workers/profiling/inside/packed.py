@@ -46,7 +46,7 @@ def zipped(
         ("more_tables", len(read.tables) - bounds.sheets, ()),
         ("tables", int(len(read.tables) > 1), ()),
         ("more_members", len(wanted) - bounds.members, ()),
-        ("members_unread", len(read.problems), read.problems),
+        *((code, len(names), names) for code, names in read.problems.items()),
         ("members_closed", len(nested), nested),
     ]
     tables = read.tables[: bounds.sheets]
@@ -102,17 +102,25 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return members
 
 
+_PACKED_FAULTS = {"password": "members_locked", "too_much": "members_large"}
+"""The notes of faults that a member has before it is unpacked."""
+
+
 @dataclass
 class _Read:
     """What the members say."""
 
     tables: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    """The names of those that could not be read, with the reason's code."""
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    """The names of those that could not be read, by the note that says why."""
     notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Each with the member's name."""
     labels: list[str] = field(default_factory=list)
     """What files of statistics say of their columns and codes."""
+
+    def note_problem(self, member: zipfile.ZipInfo, code: str) -> None:
+        """This member is not described, as the note of this code says."""
+        self.problems.setdefault(code, []).append(exact(member.filename, 60))
 
 
 def _read(
@@ -126,16 +134,19 @@ def _read(
     with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
         for number, member in enumerate(members):
             copy = os.path.join(folder, f"m{number}.{_extension(member)}")
+            is_unpacked = False
             try:
                 left -= _unpack(archive, member, copy, min(left, bounds.member))
+                is_unpacked = True
                 described = describe(copy, bounds)
             except Unusable as reason:
-                read.problems.append(f"{exact(member.filename, 60)} ({reason.code})")
+                code = "" if is_unpacked else _PACKED_FAULTS.get(reason.code, "")
+                read.note_problem(member, code or "members_unread")
             except (MemoryError, RecursionError):
                 raise
             except Exception:
                 # a damaged file makes its reader raise anything: the others are still described
-                read.problems.append(f"{exact(member.filename, 60)} (corrupt)")
+                read.note_problem(member, "members_unread")
             else:
                 read.tables += _placed(str(archive.filename), member.filename, copy, described, bounds)
                 read.notes += [(_end(member.filename, 60), one) for one in described.get("notes", ())]

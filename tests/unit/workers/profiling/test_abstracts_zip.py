@@ -105,7 +105,7 @@ def test_one_damaged_sheet_or_file_keeps_no_others_undescribed(describe: Describ
     members(folder / "all.zip", contents | {"good.csv": b"a,b\n1,2\n3,4\n"})
     abstract = sole(describe("all.zip"))
     assert [table.name for table in abstract.tables] == ["cut.xlsx / short", "good.csv"]
-    assert "worse.xlsx (corrupt)" in abstract.note
+    assert "Could not be read in the zip: worse.xlsx." in abstract.note
     assert "cut.xlsx: Sheet long is damaged" in abstract.note
     assert describe("worse.xlsx")[1]
 
@@ -141,6 +141,17 @@ def test_a_zip_with_a_password_is_refused_with_the_reason(describe: Describe, fo
     assert "protected by a password" in problem.why
 
 
+def test_one_locked_file_among_others_is_named(describe: Describe, folder: Path) -> None:
+    members(folder / "some.zip", {"a.csv": b"a,b\n1,2\n", "b.csv": b"a,b\n1,2\n"})
+    packed = bytearray((folder / "some.zip").read_bytes())
+    packed[packed.find(b"PK\3\4") + 6] |= 1
+    packed[packed.find(b"PK\1\2") + 8] |= 1
+    (folder / "some.zip").write_bytes(packed)
+    (abstract,), _ = describe("some.zip")
+    assert "Locked by a password in the zip: a.csv." in abstract.note
+    assert len(abstract.tables) == 1
+
+
 def test_a_zip_that_holds_itself_ends(describe: Describe, folder: Path) -> None:
     """A quine: whoever opens zips in zips never finishes. Here the member has the zip's own bytes as far as they go."""
     members(folder / "r.zip", {"r/r.zip": b"PK\x03\x04" + bytes(100)})
@@ -154,7 +165,7 @@ def test_a_member_that_would_unpack_to_too_much_is_left_closed(describe: Describ
     members(folder / "bomb.zip", {"zeros.csv": b"0,0\n" * 2_000_000, "t.csv": b"a,b\n3,4\n"})
     abstract = sole(describe("bomb.zip", member=1_000_000))
     assert [table.name for table in abstract.tables] == ["t.csv"]
-    assert "zeros.csv (too_much)" in abstract.note
+    assert "Too large in the zip to be described here, but code can open them: zeros.csv." in abstract.note
 
 
 def test_a_zip_that_lies_about_its_sizes_is_counted_as_it_comes(describe: Describe, folder: Path) -> None:
@@ -172,7 +183,7 @@ def test_members_together_are_bounded(describe: Describe, folder: Path) -> None:
     members(folder / "many.zip", {f"{n}.csv": b"a,b\n" + b"1,2\n" * 20_000 for n in range(10)})
     abstract = sole(describe("many.zip", packed=300_000))
     assert len(abstract.tables) == 3
-    assert "(too_much)" in abstract.note
+    assert "Too large in the zip" in abstract.note
 
 
 def test_overlapping_members_do_not_multiply(describe: Describe, folder: Path) -> None:
