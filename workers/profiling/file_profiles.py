@@ -243,7 +243,8 @@ Kind = Literal[
 
 class _Problem(_Said):
     code: Literal[
-        "empty", "disguised", "password", "corrupt", "unsupported", "vanished", "too_much", "no_tables", "lfs_pointer"
+        "empty", "disguised", "password", "corrupt", "unsupported", "vanished", "too_much", "no_tables", "lfs_pointer",
+        "xml_workbook",
     ]  # fmt: skip
     values: Annotated[dict[Short, Name], Field(max_length=5)]
 
@@ -343,6 +344,7 @@ _SENTENCES = {
     "vanished": "file_vanished",
     "too_much": "file_too_much",
     "no_tables": "file_no_tables",
+    "xml_workbook": "file_xml_workbook",
     "lfs_pointer": "file_lfs_pointer",
 }
 

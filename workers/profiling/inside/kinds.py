@@ -101,6 +101,8 @@ _OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
 """The version, byte order and type of a Stata file from before 2013."""
 _ZIPPED = (("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
+_XML_WORKBOOK = b"urn:schemas-microsoft-com:office:spreadsheet"
+"""The namespace of SpreadsheetML 2003, which no library here reads."""
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_DIRECTORY = 64_000_000
 
@@ -123,13 +125,19 @@ def kind_of(path: str, head: bytes) -> str:
 
 
 def true_extension(found: str, head: bytes) -> str:
-    """The extension that a file should have whose name says .xls."""
+    """The extension that a file should have whose name says .xls.
+
+    Raises Unusable for a workbook in the XML of Excel 2003.
+    """
     if found != "text":
         return found
     begin = head[:8_192].replace(b"\0", b"").lower()
+    is_xml = begin.lstrip(b"\xef\xbb\xbf\xff\xfe \r\n").startswith(b"<?xml")
+    if is_xml and _XML_WORKBOOK in begin:
+        raise Unusable("xml_workbook")
     if b"<table" in begin or b"<html" in begin:
         return "html"
-    return "xls" if begin.lstrip(b"\xef\xbb\xbf\xff\xfe \r\n").startswith(b"<?xml") else "tsv"
+    return "txt" if is_xml else "tsv"
 
 
 def is_protected(path: str, kind: str) -> bool:

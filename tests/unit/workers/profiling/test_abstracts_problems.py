@@ -42,6 +42,13 @@ def protected_workbook() -> bytes:
     return locked.getvalue()
 
 
+XML_WORKBOOK = (
+    b'<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n'
+    b'<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"><Worksheet><Table><Row><Cell><Data>1</Data></Cell>'
+    b"</Row></Table></Worksheet></Workbook>"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
@@ -70,6 +77,7 @@ def protected_workbook() -> bytes:
         ("chart.png", PNG, "could not read"),
         ("unknown", PNG, ".image"),
         ("sales.csv", LFS_POINTER, "git lfs pull"),
+        ("export.xls", XML_WORKBOOK, "save it as .xlsx"),
         ("sales.parquet", LFS_POINTER, "git lfs pull"),
     ],
 )
