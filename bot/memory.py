@@ -58,7 +58,9 @@ class Proposals:
             if proposed.what == "program" and not code_parts(proposed.text):
                 self._slack.whisper(thread, user, escape(say("build_no_form", language)))
                 return "form"
-            if not self._slack.open_form(thread, press.trigger, drawn.edit_view(proposed, thread.id, language, now())):
+            takes_form = proposed.what != "playbook" or bool(code_parts(proposed.text))
+            view = drawn.edit_view(proposed, thread.id, language, now()) if takes_form else None
+            if view is None or not self._slack.open_form(thread, press.trigger, view):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
             return "form"
         decision = MemoryDecision(proposal=proposed.id, do=button.do, version=button.version)

@@ -31,6 +31,8 @@ SHOWN_LINES, SHOWN_CHARS = 12, 1_500
 PART_CHARS, FIELD_CHARS = 2_000, 3_000
 """A field of a form takes `FIELD_CHARS`; each begins with fewer, so that there is room to write."""
 MOST_PARTS = 40
+_FORM_BYTES = Limit.VIEW_BYTES - 1_000 * MOST_PARTS
+"""For the texts of a form: each field takes some more for its label and its ids."""
 _TITLE = 24
 """Characters of a modal's title and buttons."""
 _MOST_RISKS = 6
@@ -233,9 +235,9 @@ def hint_view(question: Questioned, turn_id: str, language: Language) -> View:
 def code_view(question: Questioned, language: Language) -> View:
     """The whole code, to be read. What is longer than a modal is cut with a line that says so."""
     approval = _of(question)
-    lines = _chunks(with_hidden_shown(approval.folded or approval.code))
-    blocks = [kit.code(part) for part in lines[:MOST_PARTS]]
-    if len(lines) > MOST_PARTS:
+    whole = [kit.code(part) for part in _chunks(with_hidden_shown(approval.folded or approval.code))]
+    blocks = kit.in_a_window(whole, MOST_PARTS)
+    if len(blocks) < len(whole):
         blocks.append(kit.context(escape(say("approval_cut", language))))
     return {
         "type": "modal",
@@ -248,7 +250,8 @@ def code_view(question: Questioned, language: Language) -> View:
 def code_parts(code: str) -> list[str]:
     """The code in parts that fit a form's fields; joined with line ends they are the code again.
 
-    Empty when a line is longer than a field takes, or when there are more parts than `MOST_PARTS`.
+    Empty when a line is longer than a field takes, when there are more parts than `MOST_PARTS`, or when they take more
+    bytes than a form.
     """
     parts: list[str] = []
     for number, line in enumerate(code.split("\n")):
@@ -258,7 +261,8 @@ def code_parts(code: str) -> list[str]:
             parts[-1] += f"\n{line}"
         else:
             parts.append(line)
-    return parts if len(parts) <= MOST_PARTS else []
+    fits = len(parts) <= MOST_PARTS and kit.json_bytes(parts) <= _FORM_BYTES
+    return parts if fits else []
 
 
 def submitted(view: Any) -> list[str] | None:

@@ -6,8 +6,10 @@ If Slack's documents and its servers differ, it has the smaller one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final, Literal, NamedTuple
 
 from core.interactions import Interaction
@@ -52,6 +54,8 @@ class Limit:
     CONFIRM_BUTTON: Final = 30
     VIEW_TITLE: Final = 24
     VIEW_BLOCKS: Final = 100
+    VIEW_BYTES: Final = 240_000
+    """A window as JSON; above 250 kB it is refused. A letter outside ASCII takes six bytes of it, an emoji twelve."""
     FIELD_LABEL: Final = 2_000
     TASK_FIELD: Final = 250
     """Documented as 256 for a task's title; longer ones were seen to pass on some servers only."""
@@ -312,6 +316,18 @@ def characters(blocks: Iterable[Block]) -> int:
     return sum(map(len, _texts(blocks)))
 
 
+def json_bytes(value: object) -> int:
+    """How many bytes a view, a block or a text takes on its way to Slack."""
+    return len(json.dumps(value))
+
+
+def in_a_window(blocks: Sequence[Block], most: int) -> list[Block]:
+    """The first of these blocks, at most `most` and as many as a window has room for beside its buttons."""
+    room = Limit.VIEW_BYTES - 10_000
+    sizes = accumulate(json_bytes(block) + 2 for block in blocks)
+    return [block for block, size in zip(blocks[:most], sizes, strict=False) if size <= room]
+
+
 def broken_limits(blocks: Sequence[Block]) -> list[str]:
     """Every limit that these blocks break, as "/blocks/0/text: why"; empty when Slack would take them."""
     faults: list[str] = []
@@ -340,6 +356,8 @@ def broken_view(view: Block) -> list[str]:
         for fault in _length(f"/{key}", view[key]["text"], Limit.VIEW_TITLE)
     ]
     faults += _count("/blocks", view["blocks"], Limit.VIEW_BLOCKS)
+    if (size := json_bytes(view)) > Limit.VIEW_BYTES:
+        faults.append(f"/: {size} bytes, at most {Limit.VIEW_BYTES}")
     if any(block["type"] == "input" for block in view["blocks"]) and "submit" not in view:
         faults.append("/submit: a modal with fields needs one")
     if len(view.get("private_metadata", "")) > Limit.SECTION:

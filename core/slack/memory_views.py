@@ -86,9 +86,10 @@ def _playbook_message(proposed: Proposed, thread_id: str, language: Language) ->
         return MemoryButton(thread=thread_id, proposal=proposed.id, do=do)
 
     question = say("memory_playbook_question", language, title=proposed.title, file=proposed.file)
+    edit = [kit.button(say("playbook_button_edit", language), press("edit"))] if code_parts(proposed.text) else []
     buttons = kit.actions(
         kit.button(say("playbook_button_approve", language), press("keep"), style="primary"),
-        kit.button(say("playbook_button_edit", language), press("edit")),
+        *edit,
         kit.button(say("memory_button_drop", language), press("drop")),
     )
     blocks = [kit.paragraph(clip(question, Limit.SECTION)), kit.quote(clip(proposed.about, SHOWN_PLAYBOOK)), buttons]
@@ -180,13 +181,16 @@ def followed_message(note: PlaybookNote, turn_id: str, language: Language) -> Sl
 
 def playbook_view(note: PlaybookNote, language: Language) -> View:
     """The page of a playbook, to be read."""
-    text = note.text[: _PAGE_SHOWN * _MOST_PARTS]
-    parts = [text[start : start + _PAGE_SHOWN] for start in range(0, len(text), _PAGE_SHOWN)]
+    text = note.text
+    parts = [kit.code(text[start : start + _PAGE_SHOWN]) for start in range(0, len(text), _PAGE_SHOWN)]
+    shown = kit.in_a_window(parts, _MOST_PARTS)
+    if len(shown) < len(parts):
+        shown.append(kit.context(escape(say("approval_cut", language))))
     return {
         "type": "modal",
         "title": _plain(note.name, _TITLE),
         "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": [kit.code(part) for part in parts],
+        "blocks": shown,
     }
 
 
@@ -197,13 +201,14 @@ def prompts_view(proposed: Proposed, language: Language) -> View:
         text = part.text or " "
         blocks.append(kit.context(escape(f"{part.role} · {len(part.text)}")))
         blocks += [kit.code(text[start : start + _PAGE_SHOWN]) for start in range(0, len(text), _PAGE_SHOWN)]
-    if len(blocks) > _MOST_BLOCKS:
-        blocks = [*blocks[: _MOST_BLOCKS - 1], kit.context("…")]
+    shown = kit.in_a_window(blocks, _MOST_BLOCKS - 1)
+    if len(shown) < len(blocks):
+        shown.append(kit.context("…"))
     return {
         "type": "modal",
         "title": _plain(say("function_prompts_title", language), _TITLE),
         "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": blocks,
+        "blocks": shown,
     }
 
 

@@ -169,6 +169,15 @@ def test_a_file_that_fits_no_form_is_told(threadbook: Bot) -> None:  # noqa: F81
     assert "too long for a form" in str(threadbook.slack.calls)
 
 
+def test_a_playbook_that_fits_no_form_opens_no_empty_one(threadbook: Bot) -> None:  # noqa: F811
+    playbook = PROGRAM.model_copy(update={"what": "playbook", "text": "x" * 10_000})
+    thread = proposed(threadbook, playbook)
+    value = MemoryButton(thread=thread.id, proposal=PROGRAM.id, do="edit").encode()
+    assert press(threadbook, Taking(), thread, value=value) == "form"
+    assert not [method for method, _ in threadbook.slack.calls if method == "views.open"]
+    assert "write in the thread what you want" in str(threadbook.slack.whispers)
+
+
 FUNCTION = Proposed(
     what="function", id="function:100.1", file="channels/C/functions/tested/rate", title="rate", text="the rate",
     draft=FunctionDraft(name="rate", schema_text="{}", code="", tests=""), user=BEN, author="ben", ts="100.1",

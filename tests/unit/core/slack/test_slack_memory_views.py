@@ -9,7 +9,7 @@ import pytest
 
 from core.slack import memory_views as drawn
 from core.slack.blocks import Limit, broken_limits, broken_view
-from core.steps import FunctionDraft, Proposed
+from core.steps import FunctionDraft, PlaybookNote, PromptPart, Proposed
 from core.values import Language
 
 PAGE = "---\nplaybook: Units\nwhen: Which region sold the most?\n---\n```python\nprint(1)\n```\n"
@@ -89,3 +89,39 @@ def test_a_function_that_has_not_passed_has_no_button_that_accepts_it(passed: bo
         *(["memory:keep"] if passed else []), "memory:retest", "memory:again", "memory:edit", "memory:drop",
     ]  # fmt: skip
     assert sum(len(str(block)) for block in message.blocks) < 4 * Limit.SECTION
+
+
+@pytest.mark.parametrize("letter", ["a", "表", "😀"])
+def test_a_long_playbook_of_any_letters_can_be_read(letter: str) -> None:
+    note = PlaybookNote(file="a.md", name="Units", owner="ana", kept="2026-11-01", text=letter * 80_000)
+    view = drawn.playbook_view(note, "en")
+    assert broken_view(view) == []
+    assert letter * 1_000 in str(view["blocks"][0])
+    assert "too long to be shown" in str(view["blocks"][-1])
+
+
+@pytest.mark.parametrize("letter", ["a", "表", "😀"])
+def test_what_the_model_was_told_is_shown_as_far_as_a_window_takes_it(letter: str) -> None:
+    proposed = Proposed(
+        what="function",
+        id="function:100.1",
+        file="a",
+        title="rate",
+        text="the rate",
+        prompts=(PromptPart(role="user", text=letter * 150_000),),
+        user="U1",
+        author="ben",
+        ts="100.1",
+    )
+    view = drawn.prompts_view(proposed, "en")
+    assert broken_view(view) == []
+    assert "…" in str(view["blocks"][-1]) or letter == "a"
+
+
+def test_a_playbook_that_no_form_takes_has_no_edit_button() -> None:
+    for text, is_there in ((PAGE, True), ("x" * 3_000, False)):
+        proposed = Proposed(
+            what="playbook", id="playbook:100.1", file="a.md", title="Units", text=text, about="about", user="U1",
+            author="ben", ts="100.1",
+        )  # fmt: skip
+        assert ("memory:edit" in str(drawn.proposal_message(proposed, "T1:C1:100.000001", "en").blocks)) is is_there

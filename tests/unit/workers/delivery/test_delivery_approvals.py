@@ -27,6 +27,7 @@ from core.slack.approvals import (
 from core.slack.blocks import broken_limits, broken_view
 from core.steps import Agreed, Approval, Commanded, Decided, Draft, Questioned, Redrafted, draft_of
 from core.values import Language
+from playground.blocks.check import check_view
 from workers.agent.risks import touched
 
 Golden = Callable[[str, object], None]
@@ -158,8 +159,19 @@ def test_whatever_the_code_slack_takes_the_message_and_its_forms(code: str) -> N
         assert broken_view(edit_view(Draft(question), TURN, "en")) == []
 
 
+@pytest.mark.parametrize("letter", ["a", "表", "😀"])
+def test_code_of_any_letters_opens_in_a_window_that_slack_takes(letter: str) -> None:
+    code = "\n".join([letter * 2_890] * MOST_PARTS)
+    view = code_view(asked(code=code), "en")
+    check_view(view, lambda _: True)
+    assert broken_view(view) == []
+    assert ("too long to be shown" in str(view["blocks"][-1])) is (letter != "a")
+    if code_parts(code):
+        assert broken_view(edit_view(Draft(asked(code=code)), TURN, "en")) == []
+
+
 def test_code_that_no_form_takes_has_no_edit_button() -> None:
-    for code in ("a" * 3_000, "\n".join(["b" * 1_500] * 100)):
+    for code in ("a" * 3_000, "\n".join(["b" * 1_500] * 100), "\n".join(["表" * 1_900] * 30)):
         assert "approve:edit" not in str(approval_message(Draft(asked(code=code)), TURN, "en").blocks)
         assert "approve:run" in str(approval_message(Draft(asked(code=code)), TURN, "en").blocks)
 
