@@ -33,8 +33,17 @@ SLACK_DOMAINS = ("slack.com", "slack-edge.com", "slack-files.com")
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 CHUNK_BYTES = 1 << 20
 
-_NOT_HERE = {"tombstone": "file_vanished", "hidden_by_limit": "file_hidden", "external": "file_external"}
+_NOT_HERE = {
+    "tombstone": "file_vanished",
+    "hidden_by_limit": "file_hidden",
+    "external": "file_external",
+    "quip": "file_canvas",
+    "canvas": "file_canvas",
+    "list": "file_canvas",
+}
 """Modes of files of which Slack gives no bytes, and what is said of them."""
+_SLACKS_OWN = frozenset({"application/vnd.slack-docs", "application/vnd.slack-list"})
+"""Canvases and lists. Slack answers with a page for people, which is hard to tell from its login page."""
 _PORTS = {"http": 80, "https": 443}
 _PASSES = frozenset({408, 425, 429})
 """Answers below 500 that mean "later"."""
@@ -132,15 +141,14 @@ class Downloader:
         if file.mode == MODE:
             to.write_bytes(sample())
             return file
-        if file.mode in ("tombstone", "external"):
-            raise UsersMove(_NOT_HERE[file.mode])
+        if file.mode != "hidden_by_limit":  # Slack may show that one again
+            _refuse_without_bytes(file)
         if not file.url or file.mode == "file_access":
             try:
                 file = self._look_up(file.id)
             except SlackUnreachable as error:
                 raise FileUnreachable(file.name, str(error)) from error
-        if file.mode in _NOT_HERE:
-            raise UsersMove(_NOT_HERE[file.mode])
+        _refuse_without_bytes(file)
         if not file.url:
             raise UsersMove("file_vanished")
         self._refuse_too_large(file.size)
@@ -227,6 +235,13 @@ class Downloader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _refuse_without_bytes(file: FileRef) -> None:
+    """Raise UsersMove for what stands among the files of a message and is none."""
+    reason = "file_canvas" if file.mimetype in _SLACKS_OWN else _NOT_HERE.get(file.mode)
+    if reason is not None:
+        raise UsersMove(reason)
 
 
 def _is_html(response: httpx.Response) -> bool:

@@ -278,3 +278,21 @@ def test_why_slack_gives_no_bytes_is_said_as_slack_tells_it_now(
     refused = refusal(wire, a_file(mode=announced, url=""), tmp_path / "out", look_up=lambda file_id: now)
     assert refused.key == said
     assert wire.asked == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "Plan", "mode": "quip", "mimetype": "application/vnd.slack-docs"},
+        {"name": "Plan", "mimetype": "application/vnd.slack-docs"},
+        {"name": "list", "mode": "list", "mimetype": "application/vnd.slack-list", "size": 0},
+    ],
+)
+def test_a_canvas_or_a_list_is_no_lack_of_a_permission(tmp_path: Path, given: dict[str, object]) -> None:
+    page = httpx.Response(200, html="<h1>Plan</h1>")
+    wire = Wire({a_file().url: page})
+    assert refusal(wire, a_file(**given), tmp_path / "out").key == "file_canvas"
+    by_id = a_file(mode="file_access", url="")
+    refused = refusal(wire, by_id, tmp_path / "out", look_up=lambda file_id: a_file(**given))
+    assert refused.key == "file_canvas"
+    assert wire.asked == []
