@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from core.interactions import Interaction
 from core.slack.charts import CHART, CHARTS, chart_faults, without_charts
-from core.slack.text import clip, escape
+from core.slack.text import clip, clip_escaped, escape
 
 Block = dict[str, Any]
 """One block, as Slack's JSON has it."""
@@ -76,26 +76,20 @@ class SlackMessage(NamedTuple):
 
 def fallback(text: str) -> str:
     """Raw text as the escaped text beside blocks, cut to `Limit.FALLBACK` without cutting an escape in two."""
-    if len(shown := escape(text)) <= Limit.FALLBACK:
-        return shown if shown.strip() else "…"
-    kept, room = "", Limit.FALLBACK - 1
-    for character in text:
-        if (room := room - len(escaped := escape(character))) < 0:
-            break
-        kept += escaped
-    return kept.rstrip() + "…"
+    shown = clip_escaped(escape(text), Limit.FALLBACK)
+    return shown if shown.strip() else "…"
 
 
 def section(text: str) -> Block:
     """A paragraph of mrkdwn. `text` must already be escaped; Slack adds no links to it."""
-    return {"type": "section", "text": _mrkdwn(clip(text, Limit.SECTION))}
+    return {"type": "section", "text": _mrkdwn(clip_escaped(text, Limit.SECTION))}
 
 
 def context(*texts: str) -> Block:
     """Small grey text, one element per argument, mrkdwn already escaped."""
     return {
         "type": "context",
-        "elements": [_mrkdwn(clip(text, Limit.SECTION)) for text in texts[: Limit.CONTEXT_ELEMENTS]],
+        "elements": [_mrkdwn(clip_escaped(text, Limit.SECTION)) for text in texts[: Limit.CONTEXT_ELEMENTS]],
     }
 
 

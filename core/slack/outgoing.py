@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NewType
 from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 
-from core.slack.blocks import PLAINER
+from core.slack.blocks import PLAINER, Limit
 from core.slack.sanitize import sanitize
-from core.slack.text import clip, without_pings
+from core.slack.text import clip_escaped, without_pings
 from core.slack.web_addresses import find
 
 SlackText = NewType("SlackText", str)
@@ -30,8 +30,6 @@ SlackView = NewType("SlackView", dict[str, Any])
 
 _CODE = re.compile(r"((?<![\w`])```.*?```(?![\w`])|(?<![\w`])`[^`\n]+`(?![\w`]))", re.DOTALL)
 """Text that Slack shows as code. A backtick inside a word does not begin code."""
-_HALF_ENTITY = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?…\Z")
-"""What a cut leaves of an escaped sign."""
 _NO_MARK = "'"
 _IN_WORD = re.compile(r"[\w`]")
 _PARSED = frozenset({"mrkdwn", "markdown"})
@@ -53,7 +51,7 @@ def slack_text(text: str, known: Collection[str] = (), *, limit: int | None = No
     parts[::2] = safe
     shown = "".join(parts)
     if limit is not None and len(shown) > limit:
-        shown = _HALF_ENTITY.sub("…", clip(shown, limit))
+        shown = clip_escaped(shown, limit)
         if shown.count("`") % 2:  # the cut went through code: what is left of it must not become an address
             shown = shown[: shown.rindex("`")].rstrip() + "…"
     return SlackText(shown)
@@ -86,7 +84,10 @@ def _safe(value: Any, known: Collection[str]) -> Any:
         return value
     kind = value.get("type")
     if kind in _PARSED and isinstance(value.get("text"), str):
-        shown = sanitize(value["text"], known) if kind == "markdown" else slack_text(value["text"], known)
+        text = value["text"]
+        # A text that fits may grow when it is made safe. One that never fitted is refused, and posted whole as text.
+        limit = Limit.SECTION if len(text) <= Limit.SECTION else None
+        shown = sanitize(text, known) if kind == "markdown" else slack_text(text, known, limit=limit)
         return {**value, "text": without_pings(shown)}
     safe = {name: _safe(item, known) for name, item in value.items()}
     if kind == "data_table" and isinstance(safe.get("caption"), str):
@@ -142,10 +143,10 @@ def _given(blocks: SlackBlocks | None) -> dict[str, Any]:
 
 
 def whisper(
-    client: WebClient, *, channel: str, thread_ts: str, user: str, text: SlackText, blocks: SlackBlocks | None
+    client: WebClient, *, channel: str, thread_ts: str, user: str, text: SlackText, blocks: SlackBlocks | None = None
 ) -> SlackResponse:
     """chat.postEphemeral."""
-    return client.chat_postEphemeral(channel=channel, thread_ts=thread_ts, user=user, text=text, blocks=blocks)
+    return client.chat_postEphemeral(channel=channel, thread_ts=thread_ts, user=user, text=text, **_given(blocks))
 
 
 def open_view(client: WebClient, *, trigger_id: str, view: SlackView) -> SlackResponse:

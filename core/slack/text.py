@@ -17,6 +17,8 @@ TEXT_POSTED = 39_000
 
 _ANGLED = re.compile(r"<([^<>]{1,4000})>")
 _PING = re.compile(r"<(?=[!@])")
+_HALF_ENTITY = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?…\Z")
+"""What a cut leaves of an escaped sign."""
 
 
 def escape(text: str) -> str:
@@ -32,6 +34,11 @@ def unescape(text: str) -> str:
 def clip(text: str, limit: int) -> str:
     """At most `limit` characters, with an ellipsis when something was left out."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def clip_escaped(text: str, limit: int) -> str:
+    """The same for escaped text. An entity that would be cut in two is left out."""
+    return text if len(text) <= limit else _HALF_ENTITY.sub("…", clip(text, limit))
 
 
 def without_pings(text: str) -> str:

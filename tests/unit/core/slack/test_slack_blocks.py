@@ -10,7 +10,7 @@ from slack_sdk.models.blocks import Block
 from core.interactions import OptionButton, StopButton
 from core.slack import blocks as kit
 from core.slack.blocks import Limit, broken_limits, fallback
-from core.slack.text import text_of_blocks, unescape
+from core.slack.text import escape, text_of_blocks, unescape
 from playground.blocks.check import check_blocks
 
 anything = st.text(max_size=5_000)
@@ -87,6 +87,15 @@ def test_the_fallback_is_escaped_within_its_limit_and_cuts_no_escape(text: str) 
     assert len(shown) <= Limit.FALLBACK
     assert "<" not in shown
     assert text.startswith(unescape(shown).removesuffix("…").rstrip())
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("sign", "&<>")
+def test_a_block_of_escaped_text_cuts_no_escape(before: int, sign: str) -> None:
+    text = escape("a" * before + sign * Limit.SECTION)
+    for shown in (kit.section(text)["text"]["text"], kit.context(text)["elements"][0]["text"]):
+        assert len(shown) <= Limit.SECTION
+        assert unescape(shown.removesuffix("…")) == "a" * before + sign * shown.count(escape(sign))
 
 
 def test_a_data_table_is_one_for_slack_and_becomes_a_plain_one() -> None:

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from own_code import files, nodes_of, words_of
 
+from core.slack import blocks as kit
 from core.slack import outgoing
+from core.slack.blocks import Limit, broken_limits
 from core.slack.outgoing import slack_blocks, slack_text, slack_view
 from core.slack.text import escape
 
@@ -50,6 +52,14 @@ def test_an_address_is_code_and_a_ping_is_shown(text: str, shown: str) -> None:
 
 def test_an_address_that_a_person_wrote_stays_a_link() -> None:
     assert slack_text("see https://a.example/x", {"https://a.example/x"}) == "see https://a.example/x"
+
+
+@pytest.mark.parametrize("part", ["see evil.com/x ", "<!channel> ", "a.co ", "<@U1>"])
+def test_a_text_that_grows_when_it_is_made_safe_still_fits_its_block(part: str) -> None:
+    long = (part * 3_000)[: Limit.SECTION]
+    blocks = slack_blocks([kit.section(long), kit.context(long)])
+    assert broken_limits(blocks) == []
+    assert all(len(text) <= Limit.SECTION for text in (blocks[0]["text"]["text"], blocks[1]["elements"][0]["text"]))
 
 
 @given(
