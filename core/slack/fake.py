@@ -258,7 +258,8 @@ class FakeSlack:
         message.update(text=text, blocks=blocks or [])
         return {"ts": ts, "channel": channel}
 
-    def _chat_postEphemeral(self, channel: str, user: str, text: str = "", **_: Any) -> Json:
+    def _chat_postEphemeral(self, channel: str, user: str, text: str = "", **given: Any) -> Json:
+        _check("chat.postEphemeral", text, given.get("blocks"), LONGEST_TEXT, self.unknown_blocks)
         self.whispers.append((user, text))
         return {"message_ts": self._next_ts()}
 
@@ -521,7 +522,7 @@ def _check(method: str, text: str, blocks: list[Json] | None, longest: int, unkn
     named = [f"/blocks/{place}: unsupported type {kind}" for place, kind in enumerate(kinds) if kind in unknown]
     if blocks and (broken := [*named, *broken_limits(blocks)]):
         raise _refused(method, _NO_BLOCKS, errors=broken)
-    if not blocks and len(text) > longest:
+    if len(text) > longest:
         raise _refused(method, "msg_too_long")
     if not blocks and not text:
         raise _refused(method, "no_text")

@@ -13,14 +13,14 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from core.slack.blocks import PLAINER
-from core.slack.client import LOST, NOT_OFFERED, describe, error_name, rates_of
+from core.slack.client import LOST, NOT_OFFERED, describe, error_details, error_name, rates_of
+from core.slack.message_forms import BLOCKS_REFUSED, simpler, written
 from core.slack.outbox import Outbox
 from core.slack.outgoing import (
     open_view,
     publish_view,
     set_status,
     set_title,
-    slack_blocks,
     slack_prompts,
     slack_text,
     slack_view,
@@ -30,6 +30,7 @@ from core.slack.outgoing import (
 )
 from core.slack.rates import decorative
 from core.slack.reader import SlackReader
+from core.slack.text import TEXT_POSTED
 from core.slack.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
@@ -138,21 +139,22 @@ class Niceties(SlackReader):
     ) -> None:
         """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped.
 
-        `known` are the web addresses that may stay links.
+        `known` are the web addresses that may stay links. When Slack refuses the blocks, their text is said instead.
         """
-        self._nicety(
-            lease,
-            key,
-            _WHISPER,
-            lambda: whisper(
-                self._once,
-                channel=key.channel,
-                thread_ts=key.root_ts,
-                user=user,
-                text=slack_text(text, known),
-                blocks=slack_blocks(blocks, known) if blocks is not None else None,
-            ),
-        )
+        message = written(text, blocks, TEXT_POSTED, known)
+
+        def call() -> None:
+            nonlocal message
+            try:
+                whisper(self._once, channel=key.channel, thread_ts=key.root_ts, user=user, **message)
+            except SlackApiError as error:
+                if error_name(error) not in BLOCKS_REFUSED or "blocks" not in message:
+                    raise
+                log.warning("blocks_refused", method=_WHISPER, error=error_name(error), why=error_details(error))
+                message = simpler(message, TEXT_POSTED)
+                call()
+
+        self._nicety(lease, key, _WHISPER, call)
 
     def open_form(self, key: ThreadKey, trigger_id: str, view: dict[str, Any]) -> bool:
         """Open a modal for the person who pressed; False when Slack did not. A trigger counts for three seconds."""

@@ -26,6 +26,7 @@ import core.store.part
 from core.blobs import Blobs
 from core.errors import LeaseLost, SlackFailed, SlackUnreachable
 from core.settings import load_settings
+from core.slack import blocks as kit
 from core.slack.charts import chart
 from core.slack.client import web_client
 from core.slack.fake import FakeSlack
@@ -835,6 +836,16 @@ def test_reactions_and_status_are_set_and_removed(thread: Thread) -> None:
     found = thread.control("GET", "/messages", params={"channel": "#sales", "thread_ts": thread.ts})
     assert not found["messages"][0].get("reactions")
     assert not found["status"]
+
+
+def test_a_whisper_whose_blocks_slack_refuses_is_said_as_text(thread: Thread) -> None:
+    too_many = [kit.paragraph(f"line {n}") for n in range(51)]
+    thread.slack.whisper(thread.key, "U0ANA00001", "51 lines", too_many)
+    calls = thread.control("GET", "/wire", params={"kind": "call", "method": "chat.postEphemeral"})["entries"]
+    refused, said = (call["args"] for call in calls)
+    assert len(refused["blocks"]) == 51
+    assert not said.get("blocks")
+    assert "line 50" in said["text"]
 
 
 @pytest.mark.parametrize("kind", ["drop_call", "http_error", "error"])
