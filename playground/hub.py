@@ -23,7 +23,7 @@ from playground.samples import Sample
 from playground.shapes import message_object
 from playground.socket_mode import SocketMode
 from playground.wire import WireLog
-from playground.workspace import Channel, File, Json, Message, Status, Trigger, View, Workspace
+from playground.workspace import Channel, File, Json, Message, Status, Trigger, View, Workspace, tombstone
 
 AppInside = Callable[[str, str, str], Sequence[Json]]
 """Gets a workspace, a channel and the ts of a thread's first message. Gives sections: `name`, `note`, and `rows` with
@@ -122,12 +122,17 @@ class Playground:
         self._emit(channel, [events.changed_event(channel, self.shown(message), previous, event_ts)])
 
     def delete(self, message: Message) -> None:
-        """Removes a message and tells the app and the pages."""
+        """Removes a message and tells the app and the pages. The head of a thread with replies leaves a tombstone."""
         channel = self.space.channels[message.channel]
         previous = self.shown(message)
-        del channel.messages[message.ts]
         for file_id in message.files:
             self.space.files[file_id].shares.get(channel.id, [message.ts]).remove(message.ts)
+        if not message.is_reply and any(not each.only_for for each in self.space.replies(channel, message.ts)):
+            channel.messages[message.ts] = stone = tombstone(message)
+            self._tell_pages("changed", stone)
+            self._emit(channel, [events.changed_event(channel, self.shown(stone), previous, self.space.clock.next())])
+            return
+        del channel.messages[message.ts]
         self._tell_pages("deleted", message)
         self._emit(channel, [events.deleted_event(channel, previous, self.space.clock.next())])
 

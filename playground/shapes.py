@@ -160,6 +160,8 @@ def message_object(space: Workspace, message: Message, base_url: str, *, metadat
     }
     if message.subtype:
         shown["subtype"] = message.subtype
+        if message.subtype == "tombstone":
+            shown["hidden"] = True
     if message.client_msg_id:
         shown["client_msg_id"] = message.client_msg_id
     if message.bot_id:

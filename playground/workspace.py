@@ -58,6 +58,11 @@ class Message:
         return bool(self.thread_ts) and self.thread_ts != self.ts
 
 
+def tombstone(message: Message) -> Message:
+    """What stands in place of a deleted message that has replies."""
+    return Message(message.ts, message.channel, "USLACKBOT", "This message was deleted.", subtype="tombstone")
+
+
 @dataclass
 class Channel:
     """A conversation. `name` is empty for a direct message, whose human is `peer`."""

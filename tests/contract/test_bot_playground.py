@@ -356,6 +356,16 @@ def test_edits_and_deletions_are_followed_and_run_nothing_new(workspace: Workspa
     assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
 
 
+def test_a_question_that_was_deleted_below_its_replies_is_no_question(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook which region sold best?")
+    eventually(workspace.mail)
+    workspace.say("good question", user="ben", thread=ts)
+    workspace.control("DELETE", f"/messages/C0SALES001/{ts}")
+    eventually(lambda: "which region sold best?" not in [mail.text for mail in workspace.mail()])
+    settled(workspace)
+    assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
+
+
 def test_a_guest_is_refused_in_the_thread(workspace: Workspace) -> None:
     workspace.control("POST", "/users/ben", json={"is_restricted": True})
     ts = workspace.say("@Threadbook which region sold best?", user="ben")

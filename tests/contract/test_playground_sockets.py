@@ -248,6 +248,25 @@ def test_a_person_may_edit_and_delete_and_the_app_hears(server: Address, people:
     assert changed["ts"] != ts
 
 
+def test_a_deleted_message_with_replies_leaves_a_tombstone_and_its_thread_goes_on(
+    server: Address, people: httpx.Client
+) -> None:
+    with socket(server) as connection:
+        ts = say(people, "which region sold best?")["ts"]
+        hear(connection)
+        api(server, "chat.postMessage", channel=SALES, thread_ts=ts, text="North.")
+        hear(connection)
+        people.delete(f"/messages/{SALES}/{ts}")
+        changed = hear(connection)
+    assert (changed["subtype"], changed["hidden"]) == ("message_changed", True)
+    stone = changed["message"]
+    assert (stone["subtype"], stone["user"], stone["hidden"]) == ("tombstone", "USLACKBOT", True)
+    assert changed["previous_message"]["text"] == "which region sold best?"
+    api(server, "chat.postMessage", channel=SALES, thread_ts=ts, text="Still here.")
+    messages = api(server, "conversations.replies", channel=SALES, ts=ts)["messages"]
+    assert [each["text"] for each in messages] == ["This message was deleted.", "North.", "Still here."]
+
+
 def test_a_channel_without_the_bot_and_an_unsubscribed_event_are_silent(server: Address, people: httpx.Client) -> None:
     with socket(server) as connection:
         say(people, "@threadbook are you here?", channel="#random")
