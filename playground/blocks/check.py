@@ -17,6 +17,7 @@ ALL_TEXT = (
     13_200  # found by trial, not documented: above it Slack answers msg_blocks_too_long although each block is legal
 )
 ALL_MARKDOWN = 12_000
+CHARTS = 2  # found by trial, too
 VIEW_BYTES = 250_000
 TABLES = {"table", "data_table"}
 SPOKEN = {"text", "title", "subtitle", "body", "alt_text", "label", "hint", "caption"}
@@ -52,6 +53,8 @@ def check_blocks(blocks: Any, is_ready_image: Callable[[str], bool]) -> None:
     _refuse(_unready_files(blocks, "/blocks", is_ready_image), "invalid_blocks")
     if sum(each["type"] == "table" for each in blocks) > 1:
         raise SlackError("invalid_attachments", response_metadata={"messages": ["[ERROR] only_one_table_allowed"]})
+    if sum(each["type"] == "data_visualization" for each in blocks) > CHARTS:
+        _refuse(iter([Complaint(f"no more than {CHARTS} charts allowed", "/blocks")]), "invalid_blocks")
     if characters([each["rows"] for each in blocks if each["type"] == "data_table"]) > CHARACTERS:
         complaint = Complaint(f"must be less than {CHARACTERS + 1} characters over all data tables", "/blocks")
         _refuse(iter([complaint]), "invalid_blocks")

@@ -57,6 +57,25 @@ def exactly_one(*names: str) -> Rule:
     return rule
 
 
+def chosen_of_offered(value: Any, pointer: str) -> Complaints:
+    """What is chosen at first is one of the options, word for word."""
+    if not isinstance(value, dict):
+        return
+    offered = _options_in(value) + [each for group in _list(value.get("option_groups")) for each in _options_in(group)]
+    first = value.get("initial_option")
+    for place, each in enumerate([*([first] if first is not None else []), *_list(value.get("initial_options"))]):
+        if each not in offered:
+            yield Complaint(f"initial option {place} must be one of the options", pointer)
+
+
+def _options_in(holder: Any) -> list[Any]:
+    return _list(holder.get("options")) if isinstance(holder, dict) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 slack_file = all_of(exactly_one("id", "url"), shape({}, {"id": string(255), "url": string(3000)}))
 image_source = {"image_url": string(3000), "slack_file": slack_file}
 image = all_of(exactly_one("image_url", "slack_file"), shape({"alt_text": string(2000)}, image_source))
@@ -68,10 +87,12 @@ _pick = shape({}, {**ACTION, **_choice, "initial_date": string(10), "initial_tim
 _feedback = shape({"text": plain(75), "value": string(2000)}, {"accessibility_label": string(75)})
 _select = all_of(
     exactly_one("options", "option_groups"),
+    chosen_of_offered,
     shape({}, {**ACTION, **_choice, **_options, "initial_option": option}),
 )
 _multi_select = all_of(
     exactly_one("options", "option_groups"),
+    chosen_of_offered,
     shape(
         {},
         {
@@ -112,8 +133,13 @@ button = shape(
     },
 )
 overflow = shape({"options": items(option, 5)}, {**ACTION, "confirm": confirm})
-checks = shape({"options": items(option, 10)}, {**ACTION, "initial_options": items(option, 10), **_choice})
-radios = shape({"options": items(option, 10)}, {**ACTION, "initial_option": option, **_choice})
+checks = all_of(
+    chosen_of_offered,
+    shape({"options": items(option, 10)}, {**ACTION, "initial_options": items(option, 10), **_choice}),
+)
+radios = all_of(
+    chosen_of_offered, shape({"options": items(option, 10)}, {**ACTION, "initial_option": option, **_choice})
+)
 plain_text_input = shape(
     {},
     {

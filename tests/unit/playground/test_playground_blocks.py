@@ -77,6 +77,8 @@ def bars(*series: tuple[str, list[str]]) -> dict[str, Any]:
 
 FITS = {
     "no blocks": [],
+    "two charts": [bars(("2026", ["a", "b"]))] * 2,
+    "a choice made of the options": [actions({**select(2), "initial_option": options(2)[1]})],
     "50 blocks": [{"type": "divider"}] * 50,
     "section of 3000": [section("x" * 3000)],
     "section with fields only": [{"type": "section", "fields": [mrkdwn("a")] * 10}],
@@ -178,6 +180,15 @@ BREAKS = {
     "same action twice": (
         [actions(button(), button())],
         "`action_id` a already exists for block_id [json-pointer:/blocks/0/elements]",
+    ),
+    "three charts": ([bars(("2026", ["a", "b"]))] * 3, "no more than 2 charts allowed [json-pointer:/blocks]"),
+    "a choice that is no option": (
+        [actions({**select(2), "initial_option": options(3)[2]})],
+        "initial option 0 must be one of the options [json-pointer:/blocks/0/elements/0]",
+    ),
+    "choices that are no options": (
+        [actions({**select(2), "type": "checkboxes", "initial_options": [options(1)[0], options(3)[2]]})],
+        "initial option 1 must be one of the options [json-pointer:/blocks/0/elements/0]",
     ),
     "same block_id twice": (
         [{"type": "divider", "block_id": "d"}] * 2,
