@@ -149,7 +149,7 @@ def reason_view(turn_id: str, language: Language, given: str = "") -> View:
     }
     if given:
         element["initial_value"] = given[:REASON_CHARS]
-    label = _plain(clip(say("vote_reason_label", language), Limit.FIELD_LABEL))
+    label = _plain(say("vote_reason_label", language), Limit.FIELD_LABEL)
     return {
         "type": "modal",
         "callback_id": form.id,
@@ -334,5 +334,5 @@ def _raw(text: str, **style: bool) -> dict[str, Any]:
     return {"type": "text", "text": text or " "} | ({"style": style} if style else {})
 
 
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, Limit.VIEW_TITLE), "emoji": False}
+def _plain(text: str, longest: int = Limit.VIEW_TITLE) -> dict[str, Any]:
+    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

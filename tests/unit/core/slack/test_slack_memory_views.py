@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -125,3 +125,13 @@ def test_a_playbook_that_no_form_takes_has_no_edit_button() -> None:
             author="ben", ts="100.1",
         )  # fmt: skip
         assert ("memory:edit" in str(drawn.proposal_message(proposed, "T1:C1:100.000001", "en").blocks)) is is_there
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("what", ["entry", "playbook", "program", "function"])
+def test_no_title_and_no_button_of_a_form_is_cut(what: Any, language: Language) -> None:
+    proposed = Proposed(
+        what=what, id="entry:100.1", file="a", title="Units", text=PAGE, user="U1", author="ben", ts="100.1"
+    )
+    view = drawn.edit_view(proposed, "T1:C1:100.000001", language)
+    assert [view[part]["text"] for part in ("title", "submit", "close") if "…" in view[part]["text"]] == []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from core.phrases import say
 from core.rows import VoteRow
 from core.slack.blocks import broken_view, characters
 from core.slack.report_views import code_view, reason_view, report_buttons, sources_view, step_view
 from core.slack.report_votes import with_votes
 from core.steps import CellRan, FigureSource, SourcePlace
 from core.thread_cells import NumberedCell, numbered_cells
+from core.values import Language
 from playground.blocks.check import check_view
 
 TURN = "T1:C1:100.000001/t1"
@@ -143,3 +147,10 @@ def test_votes_replace_the_line_that_was_there() -> None:
     assert "&lt;!channel&gt;" in str(once[-1])
     assert len(twice) == 2
     assert twice[-1]["elements"][0]["text"] == "👍 1 · 👎 0"
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_the_question_for_a_reason_is_read_whole(language: Language) -> None:
+    view = reason_view(TURN, language)
+    assert broken_view(view) == []
+    assert view["blocks"][0]["label"]["text"] == say("vote_reason_label", language)
