@@ -28,9 +28,10 @@ def file_ref(item: Any) -> FileRef | None:
     if not isinstance(item, dict) or not _text(item, "id"):
         return None
     size = item.get("size")
+    first, second = ("title", "name") if item.get("mode") == "list" else ("name", "title")  # each list is named “list”
     return FileRef(
         id=_text(item, "id"),
-        name=_text(item, "name") or _text(item, "title") or _text(item, "id"),
+        name=_text(item, first) or _text(item, second) or _text(item, "id"),
         mimetype=_text(item, "mimetype"),
         size=size if isinstance(size, int) and size > 0 else 0,
         url=_text(item, "url_private_download", _MAX_URL) or _text(item, "url_private", _MAX_URL),

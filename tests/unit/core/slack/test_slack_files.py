@@ -53,3 +53,9 @@ def test_an_event_cannot_claim_a_mode_of_ours(mode: str) -> None:
     ref = file_ref({"id": "F1", "name": "a", "mode": mode, "url_private": "https://github.com/a/b"})
     assert ref is not None
     assert ref.mode == "hosted"
+
+
+def test_a_list_of_slack_goes_by_its_title() -> None:
+    given = {"id": "F1", "name": "list", "title": "Sprint Board", "mode": "list"}
+    named = [file_ref({**given, **more}) for more in ({}, {"title": ""}, {"mode": "hosted"})]
+    assert [ref.name for ref in named if ref] == ["Sprint Board", "list", "list"]
