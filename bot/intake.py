@@ -27,7 +27,10 @@ class EventContext:
 
 
 def read_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
-    """The message of a person, whoever it is for. Edits, deletions, bots (we too) and malformed events are Ignored."""
+    """The message of a person, whoever it is for. Bots (we too) and malformed events are Ignored.
+
+    So are edits and deletions: `bot/changes.py` reads them.
+    """
     message = incoming(event, context.team, context.name_of, context.bot_user_id)
     if isinstance(message, Ignored):
         return message
@@ -36,8 +39,8 @@ def read_message(event: Mapping[str, Any], context: EventContext) -> IncomingMes
 
 def standing_in(user_team: object, context: EventContext) -> Standing:
     """What an event tells of its author by the id of their workspace: a stranger, or nothing yet."""
-    own = isinstance(user_team, str) and user_team and user_team not in (context.team, *context.own_teams)
-    return "stranger" if own else ""
+    is_foreign = isinstance(user_team, str) and user_team and user_team not in (context.team, *context.own_teams)
+    return "stranger" if is_foreign else ""
 
 
 def addressed(message: IncomingMessage | Ignored, context: EventContext) -> IncomingMessage | Ignored:

@@ -25,7 +25,7 @@ from core.store import Store
 from core.telemetry import get_logger
 
 ADVANCE = "workers.service.jobs.advance"
-"""The job's function by name: this room does not import the workers'."""
+"""The job's function by name: `core/` does not import `workers/`."""
 
 SHARED_QUEUE = "threads"
 SERIALIZER = JSONSerializer

@@ -5,24 +5,29 @@ next worker resumes a turn by asking again.
     a person gave a command                           → Obey; their own code → RunCell first
     nobody asked, closed, or a question is open       → Wait
     nobody decided in time whether something may run  → GiveUp
-    the session began again, and has start-up code     → RunCell
-    nobody asked the analyst anything                 → Close
+    the session began again, and has start-up code    → RunCell
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
+      a judge, a debugger or a second way could not   → RecordVerdict, CorrectModel, RecordRoute: no answer is lost
     a function is to be learned                       → AskModel "learn", TryFunction, ProposeFunction (`learning.py`)
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
-      it is a cell that a plan came with            → RecordPlan first
+      it is a cell that a plan came with              → RecordPlan first
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
-      a report that is off the channel's layout     → CorrectModel "layout" once, then it is laid out by us
+      a report that is off the channel's layout       → CorrectModel "layout" once, then it is laid out by us
       a report may be posted, a second way is wanted  → AskModel "route", RunRoute (`second_route.py`), then Finish
+    nobody asked the analyst anything                 → Close
+    a playbook whose data has drifted                 → AskHuman whether to follow it
+    a person decided on a report that was held back   → Finish or GiveUp
     too many replies that led to nothing              → GiveUp
     the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
-    a playbook whose data has drifted                 → AskHuman whether to follow it
     replies used up                                   → GiveUp
-    even the shortest prompt is far too long          → GiveUp, with the count
     an error came again                               → AskModel "debug" twice, then CorrectModel (`debugging.py`)
+    even the shortest prompt is far too long          → GiveUp, with the count
     else                                              → AskModel
-    a call of a model that is estimated to be dear   → AskApproval first (`costs.py`)
+    a call of a model that is estimated to be dear    → AskApproval first (`costs.py`)
+
+The first line that fits counts; the last line holds for every AskModel. Where the replies ran out or led to nothing,
+the last report that was sent back is posted in place of GiveUp, if there is one.
 
 A person's message never cancels cells that the model asked for; the model reads it together with their outputs. A
 report or question written before that message is not posted: the model is told to read the message first.
@@ -193,7 +198,7 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
                 return _correct(turn, "too_early", intent.call_id, what=what)
             if isinstance(intent, Report) and episode.reply.user:
                 return Finish(intent.text, author=episode.reply.author)
-            if _news_of(episode, intent) and guards.replies_left(turn):
+            if _author_since(episode, intent) and guards.replies_left(turn):
                 return _correct(turn, "new_message", intent.call_id, what=what)
             if isinstance(intent, Report) and turn.staged:
                 return _staged(turn, episode, intent)
@@ -366,7 +371,7 @@ def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
             return _correct(turn, "not_approved", cell.call_id, outcome=decided.outcome, author=author, hint=hint)
 
 
-def _news_of(episode: Episode, intent: Question | Report) -> str:
+def _author_since(episode: Episode, intent: Question | Report) -> str:
     """Who wrote last since the model's reply, "" when nobody did. A button pressed on our question whether to post is
     no news."""
     held = isinstance(intent, Report) and _answer_of_hold(episode)
@@ -447,7 +452,7 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     if last is None and (reason := guards.last_refusal(turn)) is not None:
         text = with_note(text, "unchecked", reason, turn)
     sources = sources_of(provenance, turn.language)
-    text = with_message_note(turn, with_budget_note(turn, text), _news_of(episode, report))
+    text = with_message_note(turn, with_budget_note(turn, text), _author_since(episode, report))
     return Finish(text, report.partial, sources, second=second, sections=report.sections)
 
 
