@@ -9,48 +9,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from slack_bolt import Ack, App, BoltContext, BoltResponse
 from slack_bolt.error import BoltUnhandledRequestError
 from slack_sdk import WebClient
 
-from bot.acks import all_wrong
-from bot.approvals import Approvals
-from bot.buttons import (
-    APPROVAL_BUTTONS,
-    BUTTONS,
-    ENTRY_BUTTONS,
-    ENTRY_FORMS,
-    FILES_BUTTONS,
-    FORMS,
-    HOME_BUTTONS,
-    HOME_FORMS,
-    MEMORY_BUTTONS,
-    MEMORY_FORMS,
-    MENU_BUTTONS,
-    MENU_FORMS,
-    MODEL_BUTTONS,
-    REPORT_BUTTONS,
-    REPORT_FORMS,
-    SCHEDULE_BUTTONS,
-    SHORTCUTS,
-    STEP_BUTTONS,
-    THREADS_BUTTONS,
-    THREADS_FORMS,
-    Reader,
-)
+from bot.buttons import BUTTONS, FORMS, OTHER_BUTTONS, SHORTCUTS, Reader, Submit, Use
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
 from bot.desks import Desk, Desks
 from bot.intake import Ignored
-from bot.memory import Proposals
 from bot.oauth import Installing
 from bot.organisation import workspace_of
 from bot.retry_buffer import RetryBuffer
+from core.interactions import Interaction
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable
 from core.telemetry import get_logger
+from core.values import IncomingMessage
 
 log = get_logger(__name__)
 
@@ -61,7 +38,6 @@ OTHER_EVENTS: Final[tuple[tuple[str, Reader], ...]] = (
     ("reaction_added", stop_from_reaction),
     ("agent_session_stopped", stop_from_session),
 )
-
 
 EVENTS_DROPPED = "app_rate_limited"
 """What Slack sends, once a minute, instead of a workspace's events above 30,000 in an hour."""
@@ -98,20 +74,17 @@ def build_app(
         app.event(event)(on_message)
     for event, read in OTHER_EVENTS:
         app.event(event)(_event_listener(read, store, desks))
+    app.event(HOME_OPENED)(_home_listener(desks))
     for button, read in BUTTONS:
         app.action(button.pattern())(_press_listener(read, store, desks))
-    _listen_to_menu(app, desks)
-    _listen_to_reports(app, desks)
-    _listen_to_steps(app, desks)
-    _listen_to_memory(app, desks)
-    _listen_to_home(app, desks)
+    for button, use_at in OTHER_BUTTONS:
+        app.action(button.pattern())(_use_listener(button, use_at, desks))
+    for shortcut, use_at in SHORTCUTS:
+        app.message_shortcut(shortcut.pattern())(_use_listener(shortcut, use_at, desks))
+    for form, submit_at in FORMS:
+        app.view(form.pattern())(_form_listener(submit_at, desks))
     app.error(_on_error)
     return app
-
-
-_Handles = Callable[[Mapping[str, Any], str], str]
-_Picks = Callable[[Desk], _Handles]
-"""Picks what handles a press at the desk of its workspace."""
 
 
 def _with_team(body: dict[str, Any], context: BoltContext, next: Callable[[], Any]) -> Any:
@@ -136,70 +109,6 @@ def noting_limits(note: Callable[[str, float], None]) -> Callable[..., Any]:
     return hear
 
 
-def _listen_to_menu(app: App, desks: Desks) -> None:
-    for button in APPROVAL_BUTTONS:
-        app.action(button.pattern())(_approval_listener(desks))
-    for button in FILES_BUTTONS:
-        app.action(button.pattern())(_menu_listener(lambda desk: desk.held_files.press, desks, "files"))
-    for form in FORMS:
-        app.view(form.pattern())(_form_listener(lambda desk: desk.approvals, desks))
-    for shortcut in SHORTCUTS:
-        app.message_shortcut(shortcut.pattern())(_menu_listener(lambda desk: desk.menu.open, desks, "menu"))
-    for form in MENU_FORMS:
-        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.menu, desks))
-    menu_presses: tuple[_Picks, ...] = (
-        lambda desk: desk.menu.questions.again,
-        lambda desk: desk.menu.questions.suggested,
-        lambda desk: desk.menu.versions.turn,
-    )
-    for button, press in zip(MENU_BUTTONS, menu_presses, strict=True):
-        app.action(button.pattern())(_menu_listener(press, desks, button.ID))
-
-
-def _listen_to_reports(app: App, desks: Desks) -> None:
-    report_presses: tuple[_Picks, ...] = (lambda desk: desk.reports.press, lambda desk: desk.reports.turn_page)
-    for button, press in zip(REPORT_BUTTONS, report_presses, strict=True):
-        app.action(button.pattern())(_report_listener(press, desks))
-    for form in REPORT_FORMS:
-        app.view(form.pattern())(_report_listener(lambda desk: desk.reports.submit, desks))
-    (button,) = MODEL_BUTTONS
-    app.action(button.pattern())(_report_listener(lambda desk: desk.models.press, desks))
-
-
-def _listen_to_steps(app: App, desks: Desks) -> None:
-    for button in STEP_BUTTONS:
-        app.action(button.pattern())(_menu_listener(lambda desk: desk.steps.press, desks, "step"))
-
-
-def _listen_to_memory(app: App, desks: Desks) -> None:
-    memory_presses: tuple[_Picks, ...] = (lambda desk: desk.proposals.press, lambda desk: desk.proposals.use)
-    for button, press in zip(MEMORY_BUTTONS, memory_presses, strict=True):
-        app.action(button.pattern())(_menu_listener(press, desks, "memory"))
-    for form in MEMORY_FORMS:
-        app.view(form.pattern())(_form_listener(lambda desk: desk.proposals, desks))
-
-
-def _listen_to_home(app: App, desks: Desks) -> None:
-    app.event(HOME_OPENED)(_home_listener(desks))
-    home_presses: tuple[_Picks, ...] = (lambda desk: desk.home.press, lambda desk: desk.home.tour)
-    for button, press in zip(HOME_BUTTONS, home_presses, strict=True):
-        app.action(button.pattern())(_report_listener(press, desks))
-    entry_presses: tuple[_Picks, ...] = (lambda desk: desk.entries.turn_page, lambda desk: desk.entries.press)
-    for button, press in zip(ENTRY_BUTTONS, entry_presses, strict=True):
-        app.action(button.pattern())(_report_listener(press, desks))
-    for form in ENTRY_FORMS:
-        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.entries, desks))
-    for button in SCHEDULE_BUTTONS:
-        app.action(button.pattern())(_report_listener(lambda desk: desk.home.schedules.press, desks))
-    threads_presses: tuple[_Picks, ...] = (lambda desk: desk.home.threads.turn, lambda desk: desk.home.threads.pin)
-    for button, press in zip(THREADS_BUTTONS, threads_presses, strict=True):
-        app.action(button.pattern())(_report_listener(press, desks))
-    for form in THREADS_FORMS:
-        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home.threads, desks))
-    for form in HOME_FORMS:
-        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home, desks))
-
-
 def _message_listener(desks: Desks, retry_buffer: RetryBuffer) -> Callable[..., None]:
     def on_message(event: dict[str, Any], context: BoltContext) -> None:
         given = Spooled(event, context.team_id or "", context.bot_user_id or "")
@@ -222,8 +131,7 @@ def _event_listener(read: Reader, store: Store, desks: Desks) -> Callable[..., N
         if isinstance(message, Ignored):
             log.debug("event_ignored", reason=message.reason, type=event.get("type"))
         else:
-            handler = desks.of(message.team).handler
-            handler.take(message, handler.event_context(message.team, context.bot_user_id or ""))
+            _take(message, desks, context)
 
     return on_event
 
@@ -234,53 +142,32 @@ def _press_listener(read: Reader, store: Store, desks: Desks) -> Callable[..., N
         if isinstance(message, Ignored):
             log.info("press_ignored", reason=message.reason)
         else:
-            handler = desks.of(message.team).handler
-            handler.take(message, handler.event_context(message.team, context.bot_user_id or ""))
+            _take(message, desks, context)
         ack()
 
     return on_press
 
 
-def _approval_listener(desks: Desks) -> Callable[..., None]:
-    def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        team = context.team_id or ""
-        log.info("approval_pressed", outcome=desks.of(team).approvals.press(body, team))
-        ack()
-
-    return on_press
+def _take(message: IncomingMessage, desks: Desks, context: BoltContext) -> None:
+    handler = desks.of(message.team).handler
+    handler.take(message, handler.event_context(message.team, context.bot_user_id or ""))
 
 
-def _report_listener(picks: _Picks, desks: Desks) -> Callable[..., None]:
+def _use_listener(kind: type[Interaction], use_at: Callable[[Desk], Use], desks: Desks) -> Callable[..., None]:
     def on_use(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
         team = context.team_id or ""
-        log.info("report_button_used", outcome=picks(desks.of(team))(body, team))
+        log.info("interaction_used", interaction=kind.ID, outcome=use_at(desks.of(team))(body, team))
         ack()
 
     return on_use
 
 
-def _form_listener(picks: Callable[[Desk], Approvals | Proposals], desks: Desks) -> Callable[..., None]:
+def _form_listener(submit_at: Callable[[Desk], Submit], desks: Desks) -> Callable[..., None]:
     def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
         team = context.team_id or ""
-        if wrong := picks(desks.of(team)).submit(body, team):
-            ack(**all_wrong(wrong))
-        else:
-            ack()
+        ack(**submit_at(desks.of(team))(body, team))
 
     return on_submit
-
-
-def _menu_listener(picks: _Picks, desks: Desks, what: str) -> Callable[..., None]:
-    def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        team = context.team_id or ""
-        log.info("menu_used", what=what, outcome=picks(desks.of(team))(body, team))
-        ack()
-
-    return on_press
-
-
-class _Submits(Protocol):
-    def submit(self, body: Mapping[str, Any], team: str) -> dict[str, Any]: ...
 
 
 def _home_listener(desks: Desks) -> Callable[..., None]:
@@ -289,14 +176,6 @@ def _home_listener(desks: Desks) -> Callable[..., None]:
         log.info("home_opened", outcome=desks.of(team).home.opened(event, team))
 
     return on_opened
-
-
-def _menu_form_listener(picks: Callable[[Desk], _Submits], desks: Desks) -> Callable[..., None]:
-    def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        team = context.team_id or ""
-        ack(**picks(desks.of(team)).submit(body, team))
-
-    return on_submit
 
 
 def _on_error(error: Exception, body: Mapping[str, Any]) -> BoltResponse:
