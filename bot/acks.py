@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from core.slack.approvals import View
+from core.slack.modals import View
 
 _ERRORS: Final = "errors"
 

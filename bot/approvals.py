@@ -21,6 +21,7 @@ from core.phrases import say
 from core.rows import TurnRow
 from core.slack import approvals as drawn
 from core.slack.blocks import SlackMessage
+from core.slack.modals import View, field_id
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import Commanded, Decided, Draft, Questioned, Step, decision_on, draft_of, open_question
@@ -118,9 +119,9 @@ class Approvals:
             decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
         else:
             if form.draft != asked.draft.number:
-                return {drawn.field_id(0): say("approval_other_edit", asked.turn.language, editor=asked.draft.editor)}
+                return {field_id(0): say("approval_other_edit", asked.turn.language, editor=asked.draft.editor)}
             if not "".join(texts).strip():
-                return {drawn.field_id(0): say("approval_empty", asked.turn.language)}
+                return {field_id(0): say("approval_empty", asked.turn.language)}
             if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
                 return wrong
             code = "\n".join(texts)
@@ -142,7 +143,7 @@ class Approvals:
         is_open = turn.status in ("running", "waiting") and open_question(steps) is question
         return Asked(turn, draft_of(steps, question), is_open, _end(steps[places[-1] :], call))
 
-    def _open(self, asked: Asked, user: str, trigger: str, view: drawn.View) -> None:
+    def _open(self, asked: Asked, user: str, trigger: str, view: View) -> None:
         if not self._slack.open_form(asked.key, trigger, view):
             self._slack.whisper(asked.key, user, escape(say("approval_no_form", asked.turn.language)))
 

@@ -24,7 +24,7 @@ from core.actions import Action
 from core.interactions import HomeButton, TourButton
 from core.phrases import say
 from core.slack import home as drawn
-from core.slack.approvals import View
+from core.slack.modals import View
 from core.slack.suggestions import as_prompts
 from core.slack.text import escape
 from core.slack.writer import SlackWriter

@@ -27,7 +27,7 @@ from core.preferences import (
     Profile,
 )
 from core.slack import home as drawn
-from core.slack.approvals import View
+from core.slack.modals import View
 from core.slack.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger

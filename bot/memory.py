@@ -15,8 +15,9 @@ from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLO
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
 from core.slack import memory_views as drawn
-from core.slack.approvals import code_parts, field_id
+from core.slack.approvals import code_parts
 from core.slack.menu import texts_in
+from core.slack.modals import field_id
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import Proposed, Settled

@@ -31,7 +31,8 @@ from core.interactions import (
 )
 from core.phrases import say
 from core.slack import menu as drawn
-from core.slack.approvals import View, field_id, syntax_error
+from core.slack.approvals import syntax_error
+from core.slack.modals import View, field_id
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.stepping_in import ContextChange, Speech

@@ -25,11 +25,11 @@ from core.rows import OutboxRow, TurnRow, VoteRow
 from core.slack.blocks import fallback
 from core.slack.folding import folded
 from core.slack.markdown import plain_text
+from core.slack.modals import View
 from core.slack.report_badge import with_badge
 from core.slack.report_views import (
     REASON_CHARS,
     Shows,
-    View,
     code_view,
     method_view,
     reason_field,

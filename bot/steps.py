@@ -17,7 +17,8 @@ from bot.reports import tell_not_kept
 from core.interactions import StepButton
 from core.phrases import say
 from core.rows import TurnRow
-from core.slack.report_views import View, step_view
+from core.slack.modals import View
+from core.slack.report_views import step_view
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import CellRan, Forgot, Step

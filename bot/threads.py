@@ -21,9 +21,9 @@ from core.actions import Action
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm
 from core.phrases import say
 from core.rows import FoundThread
-from core.slack.approvals import View
 from core.slack.blocks import Limit
 from core.slack.home import thread_url
+from core.slack.modals import View
 from core.slack.thread_views import DIRECT, PER_PAGE, ThreadLine, ThreadsPage, threads_view, words_given
 from core.slack.writer import SlackWriter
 from core.store import Store

@@ -10,7 +10,7 @@ from bot.payloads import read_press
 from bot.pressed import Used, pressed
 from bot.versions import versions_of
 from core.interactions import VersionButton
-from core.slack.approvals import View
+from core.slack.modals import View
 from core.slack.version_views import version_view
 from core.slack.writer import SlackWriter
 from core.store import Store

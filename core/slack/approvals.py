@@ -12,17 +12,15 @@ from typing import Any
 from core import python_source
 from core.commands import SPEAK
 from core.hidden_characters import count_hidden, with_hidden_shown
-from core.interactions import FORM_FIELD, ApprovalButton, EditForm, HintForm, Interaction
+from core.interactions import ApprovalButton, EditForm, HintForm
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.modals import View, field_id, form, text_field, window
 from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
 from core.steps import Approval, Commanded, Decided, Draft, Questioned, words_of
 from core.values import Language
-
-View = dict[str, Any]
-"""A modal, as Slack's JSON has it."""
 
 REVIEW_CHARS = 6_000
 """Characters of a plan or of a stage's result that stand in the message."""
@@ -33,8 +31,6 @@ PART_CHARS, FIELD_CHARS = 2_000, 3_000
 MOST_PARTS = 40
 _FORM_BYTES = Limit.VIEW_BYTES - 1_000 * MOST_PARTS
 """For the texts of a form: each field takes some more for its label and its ids."""
-_TITLE = 24
-"""Characters of a modal's title and buttons."""
 _MOST_RISKS = 6
 
 
@@ -206,7 +202,7 @@ def about_lines(approval: Approval, language: Language) -> list[str]:
 def edit_view(draft: Draft, turn_id: str, language: Language) -> View:
     """The form with the code, the plan or the result in parts."""
     approval = _of(draft.question)
-    form = EditForm(turn=turn_id, call=draft.question.call_id, draft=draft.number)
+    kind = EditForm(turn=turn_id, call=draft.question.call_id, draft=draft.number)
     several = draft.question.people > 1
     parts = code_parts(approval.code)
     if approval.what in ("plan", "stage"):
@@ -215,21 +211,21 @@ def edit_view(draft: Draft, turn_id: str, language: Language) -> View:
         more = [_field(n, say("menu_part", language, n=n + 1, of=len(parts)), p) for n, p in enumerate(parts[1:], 1)]
         yes = say("approval_change_ask" if several else f"approval_{approval.what}_run", language)
         title, submit = say("review_change", language), yes
-        return _form(form, title, submit, [field, *more], language)
+        return form(kind, title, submit, [field, *more], language)
     labels = [
         say("approval_code", language) if len(parts) == 1 else say("approval_part", language, n=n, of=len(parts))
         for n in range(1, len(parts) + 1)
     ]
     fields = [_field(n, label, part) for n, (label, part) in enumerate(zip(labels, parts, strict=True))]
     submit = say("approval_change_ask" if several else "approval_edit_run", language)
-    return _form(form, say("approval_edit", language), submit, fields, language)
+    return form(kind, say("approval_edit", language), submit, fields, language)
 
 
 def hint_view(question: Questioned, turn_id: str, language: Language) -> View:
     """The form that asks in which other way the code is to be written."""
-    form = HintForm(turn=turn_id, call=question.call_id)
+    kind = HintForm(turn=turn_id, call=question.call_id)
     field = _field(0, say("approval_hint_label", language), "")
-    return _form(form, say("approval_redo", language), say("approval_send", language), [field], language)
+    return form(kind, say("approval_redo", language), say("approval_send", language), [field], language)
 
 
 def code_view(question: Questioned, language: Language) -> View:
@@ -239,12 +235,7 @@ def code_view(question: Questioned, language: Language) -> View:
     blocks = kit.in_a_window(whole, MOST_PARTS)
     if len(blocks) < len(whole):
         blocks.append(kit.context(escape(say("approval_cut", language))))
-    return {
-        "type": "modal",
-        "title": _plain(say("approval_code", language)),
-        "close": _plain(say("approval_close", language)),
-        "blocks": blocks,
-    }
+    return window(say("approval_code", language), blocks, language)
 
 
 def code_parts(code: str) -> list[str]:
@@ -297,11 +288,6 @@ def syntax_error(parts: Sequence[str], language: Language) -> dict[str, str]:
     return {}
 
 
-def field_id(n: int) -> str:
-    """The id of a form's field, and of the block around it."""
-    return f"{FORM_FIELD}:{n}"
-
-
 def _of(question: Questioned) -> Approval:
     if question.approval is not None:
         return question.approval
@@ -336,30 +322,9 @@ def _buttons(
     return buttons
 
 
-def _form(form: Interaction, title: str, submit: str, fields: list[Block], language: Language) -> View:
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(title),
-        "submit": _plain(submit),
-        "close": _plain(say("approval_close", language)),
-        "blocks": fields,
-    }
-
-
 def _field(n: int, label: str, value: str) -> Block:
-    element: dict[str, Any] = {"type": "plain_text_input", "action_id": field_id(n), "multiline": True}
-    element["max_length"] = FIELD_CHARS
-    if value:
-        element["initial_value"] = value
-    text = {"type": "plain_text", "text": clip(label, 2_000), "emoji": False}
-    return {"type": "input", "block_id": field_id(n), "label": text, "element": element, "optional": True}
+    return text_field(field_id(n), label, value, longest=FIELD_CHARS)
 
 
 def _chunks(code: str) -> list[str]:
     return [code[start : start + 2_900] for start in range(0, len(code), 2_900)] or [" "]
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, _TITLE), "emoji": False}

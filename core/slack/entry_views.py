@@ -9,8 +9,8 @@ from typing import Any, Final
 from core.interactions import EntriesButton, EntryButton, EntryForm
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import View, field_id
 from core.slack.blocks import Block, Limit
+from core.slack.modals import View, field_id, form, text_field, window
 from core.slack.text import clip, escape
 from core.team_folder.entries import Note
 from core.team_folder.pages import TITLE_CHARS
@@ -21,7 +21,7 @@ PER_PAGE: Final = 12
 """Entries of one page of the window: each takes three blocks of a hundred."""
 MOST_PAGES: Final = 999
 SHOWN_CHARS: Final = 700
-_TITLE, _NAMED, _PLACES = 24, 5, 12
+_NAMED, _PLACES = 5, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +79,27 @@ def entries_view(shown: EntriesPage, language: Language) -> View:
         turns += [("▶", page + 1)] if page + 1 < pages else []
         blocks.append(kit.context(escape(say("entries_page", language, file=place.name, n=page + 1, of=pages))))
         blocks.append(kit.actions(*(kit.button(sign, EntriesButton(space=place.space, page=to)) for sign, to in turns)))
-    return {**_window(say("entries_title", language), language), "blocks": blocks}
+    return window(say("entries_title", language), blocks, language)
 
 
 def nothing_view(language: Language) -> View:
     """The window for a person who may read no entry."""
     blocks = [kit.paragraph(say("home_memory_none", language))]
-    return {**_window(say("entries_title", language), language), "blocks": blocks}
+    return window(say("entries_title", language), blocks, language)
 
 
 def entry_view(note: Note, page: int, language: Language) -> View:
     """The form of an entry: its title, and its text where it fits."""
-    form = EntryForm(file=note.file, key=note.key, page=page)
-    fields = [_field(0, say("memory_field_title", language), note.entry.title, TITLE_CHARS, multiline=False)]
+    kind = EntryForm(file=note.file, key=note.key, page=page)
+    title, text = say("memory_field_title", language), say("memory_field_text", language)
+    fields = [
+        text_field(field_id(0), title, note.entry.title, longest=TITLE_CHARS, multiline=False, optional=False),
+    ]
     if fits(note):
-        fields.append(_field(1, say("memory_field_text", language), note.entry.text, ENTRY_CHARS, multiline=True))
+        fields.append(text_field(field_id(1), text, note.entry.text, longest=ENTRY_CHARS, optional=False))
     else:
         fields.append(kit.context(escape(say("entry_long", language, file=note.file))))
-    ids = {"callback_id": form.id, "private_metadata": form.encode()}
-    return {
-        **_window(say("entries_title", language), language),
-        **ids,
-        "submit": _plain(say("menu_save", language), _TITLE),
-        "blocks": fields,
-    }
+    return form(kind, say("entries_title", language), say("menu_save", language), fields, language)
 
 
 def fits(note: Note) -> bool:
@@ -150,31 +147,3 @@ def _entry(note: Note, page: int, language: Language, *, may_change: bool) -> li
     )
     edits = [] if entry.is_above else [kit.button(say("entry_button_edit", language), edit)]
     return [*blocks, kit.actions(*edits, forgets)]
-
-
-def _window(title: str, language: Language) -> View:
-    return {
-        "type": "modal",
-        "title": _plain(title, _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-    }
-
-
-def _field(n: int, label: str, value: str, longest: int, *, multiline: bool) -> Block:
-    element: dict[str, Any] = {
-        "type": "plain_text_input",
-        "action_id": field_id(n),
-        "multiline": multiline,
-        "max_length": longest,
-        "initial_value": value[:longest],
-    }
-    return {
-        "type": "input",
-        "block_id": field_id(n),
-        "label": _plain(label, Limit.FIELD_LABEL),
-        "element": element,
-    }
-
-
-def _plain(text: str, longest: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

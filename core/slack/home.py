@@ -23,9 +23,9 @@ from core.phrases import number, say, written
 from core.preferences import INSTRUCTION_CHARS, PROFILE_CHARS, ChannelPreferences, PersonPreferences
 from core.rows import Spent, money
 from core.slack import blocks as kit
-from core.slack.approvals import View
 from core.slack.blocks import Block
 from core.slack.entry_views import Place, memory_blocks
+from core.slack.modals import OPTION_CHARS, View, form, input_field, plain, text_field
 from core.slack.schedule_views import ScheduleEntry, schedule_blocks
 from core.slack.text import clip, escape
 from core.values import Language, ThreadKey
@@ -45,7 +45,7 @@ DEFAULT: Final = "default"
 """The value of an option that takes a choice back: Slack wants one that is not empty."""
 USE_PROFILE, KEEP_PROFILE, FORGET_PROFILE = "use_profile", "keep_profile", "forget_profile"
 """The names of the fields for profiles."""
-_TITLE, _OPTION, _LINE = 24, 75, 120
+_LINE = 120
 MOST_OPTIONS = 100
 """Options of one select."""
 
@@ -409,39 +409,23 @@ def field_of(name: str) -> str:
     return f"{FORM_FIELD}:{name}"
 
 
-def _form(form: Interaction, title: str, language: Language, fields: list[Block], submit: str = "menu_save") -> View:
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(title, _TITLE),
-        "submit": _plain(say(submit, language), _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": fields or [kit.paragraph(say("home_nothing_open", language))],
-    }
+def _form(kind: Interaction, title: str, language: Language, fields: list[Block], submit: str = "menu_save") -> View:
+    fields = fields or [kit.paragraph(say("home_nothing_open", language))]
+    return form(kind, title, say(submit, language), fields, language)
 
 
 def _select(name: str, label: str, options: Sequence[tuple[str, str]], current: str) -> Block:
-    shown = [{"text": _plain(text, _OPTION), "value": value} for value, text in options]
+    shown = [{"text": plain(text, OPTION_CHARS), "value": value} for value, text in options]
     chosen = next((each for each in shown if each["value"] == current), shown[0])
     element = {"type": "static_select", "action_id": field_of(name), "options": shown, "initial_option": chosen}
-    return {"type": "input", "block_id": field_of(name), "label": _plain(label, 2_000), "element": element}
+    return input_field(field_of(name), label, element)
 
 
 def _text_field(
     name: str, label: str, value: str, *, multiline: bool = True, longest: int = INSTRUCTION_CHARS
 ) -> Block:
-    element: dict[str, Any] = {"type": "plain_text_input", "action_id": field_of(name), "multiline": multiline}
-    element["max_length"] = longest
-    if value:
-        element["initial_value"] = clip(value, longest)
-    given = {"type": "input", "block_id": field_of(name), "label": _plain(label, 2_000), "element": element}
-    return {**given, "optional": True}
+    return text_field(field_of(name), label, clip(value, longest), longest=longest, multiline=multiline)
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _plain(text: str, longest: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

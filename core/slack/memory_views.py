@@ -9,8 +9,9 @@ from core.hidden_characters import with_hidden_shown
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id, hidden_line
+from core.slack.approvals import FIELD_CHARS, code_parts, hidden_line
 from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.modals import View, field_id, form, text_field, window
 from core.slack.text import clip, escape
 from core.steps import PlaybookNote, Proposed, Settled
 from core.team_memory import ENTRY_CHARS
@@ -25,7 +26,6 @@ _PAGE_SHOWN, _MOST_PARTS = 2_900, 20
 _MOST_CLASHES = 3
 _MOST_BLOCKS = 60
 NEED_CHARS = 2_000
-_TITLE = 24
 
 
 def proposal_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
@@ -186,12 +186,7 @@ def playbook_view(note: PlaybookNote, language: Language) -> View:
     shown = kit.in_a_window(parts, _MOST_PARTS)
     if len(shown) < len(parts):
         shown.append(kit.context(escape(say("approval_cut", language))))
-    return {
-        "type": "modal",
-        "title": _plain(note.name, _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": shown,
-    }
+    return window(note.name, shown, language)
 
 
 def prompts_view(proposed: Proposed, language: Language) -> View:
@@ -204,12 +199,7 @@ def prompts_view(proposed: Proposed, language: Language) -> View:
     shown = kit.in_a_window(blocks, _MOST_BLOCKS - 1)
     if len(shown) < len(blocks):
         shown.append(kit.context("…"))
-    return {
-        "type": "modal",
-        "title": _plain(say("function_prompts_title", language), _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": shown,
-    }
+    return window(say("function_prompts_title", language), shown, language)
 
 
 def settled_line(proposed: Proposed, settled: Settled, language: Language) -> str:
@@ -229,10 +219,10 @@ def settled_line(proposed: Proposed, settled: Settled, language: Language) -> st
 
 def edit_view(proposed: Proposed, thread_id: str, language: Language, at: str | None = None) -> View:
     """The form with the title and the text that are to be kept, opened at this moment (a ts)."""
-    form = MemoryForm(thread=thread_id, proposal=proposed.id, version=proposed.version, at=at)
+    kind = MemoryForm(thread=thread_id, proposal=proposed.id, version=proposed.version, at=at)
     fields = [
         _field(0, say("memory_field_title", language), proposed.title, 120, multiline=False),
-        _field(1, say("memory_field_text", language), proposed.text, ENTRY_CHARS, multiline=True),
+        _field(1, say("memory_field_text", language), proposed.text, ENTRY_CHARS),
     ]
     title, save = "memory_edit_title", "memory_edit_save"
     if proposed.what in ("playbook", "program"):
@@ -240,21 +230,13 @@ def edit_view(proposed: Proposed, thread_id: str, language: Language, at: str | 
         save = "build_edit_save" if proposed.what == "program" else save
         parts = code_parts(proposed.text) or []
         fields = [
-            _field(n, say("playbook_part", language, n=n + 1, of=len(parts)), part, FIELD_CHARS, multiline=True)
+            _field(n, say("playbook_part", language, n=n + 1, of=len(parts)), part, FIELD_CHARS)
             for n, part in enumerate(parts)
         ]
     if proposed.what == "function":
         title, save = "function_edit_title", "function_edit_save"
-        fields = [_field(0, say("function_field_need", language), proposed.text, NEED_CHARS, multiline=True)]
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(say(title, language), _TITLE),
-        "submit": _plain(say(save, language), _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": fields,
-    }
+        fields = [_field(0, say("function_field_need", language), proposed.text, NEED_CHARS)]
+    return form(kind, say(title, language), say(save, language), fields, language)
 
 
 def submitted(view: Any) -> tuple[str, str] | None:
@@ -294,17 +276,5 @@ def _buttons(proposed: Proposed, thread_id: str, language: Language) -> list[dic
     ]
 
 
-def _field(n: int, label: str, value: str, longest: int, *, multiline: bool) -> Block:
-    element: dict[str, Any] = {
-        "type": "plain_text_input",
-        "action_id": field_id(n),
-        "multiline": multiline,
-        "max_length": longest,
-        "initial_value": value[:longest],
-    }
-    label_text = _plain(label, Limit.FIELD_LABEL)
-    return {"type": "input", "block_id": field_id(n), "label": label_text, "element": element}
-
-
-def _plain(text: str, longest: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}
+def _field(n: int, label: str, value: str, longest: int, *, multiline: bool = True) -> Block:
+    return text_field(field_id(n), label, value, longest=longest, multiline=multiline, optional=False)

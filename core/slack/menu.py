@@ -8,8 +8,9 @@ from typing import Any
 from core.interactions import FORM_FIELD, AgainButton, AskForm, ContextForm, Interaction, MenuForm, RateForm, SpeakForm
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id
+from core.slack.approvals import FIELD_CHARS, code_parts
 from core.slack.blocks import Block
+from core.slack.modals import OPTION_CHARS, View, field_id, form, input_field, plain, text_field
 from core.slack.report_views import REASON_CHARS
 from core.slack.text import clip
 from core.stepping_in import SPEECH_CHARS
@@ -18,30 +19,23 @@ from core.values import Language
 CHOICE = f"{FORM_FIELD}:choice"
 """The id of a form's choice, and of the block around it."""
 
-_TITLE = 24
-_OPTION = 75
 
-
-def menu_view(form: MenuForm, choices: Sequence[str], language: Language, label: str = "menu_label") -> View:
+def menu_view(kind: MenuForm, choices: Sequence[str], language: Language, label: str = "menu_label") -> View:
     """The menu with these choices, keys of phrases behind "menu_"; at most ten. `label` is the phrase above them."""
     options = [
-        {
-            "text": _plain(say(f"menu_{each}", language), _OPTION),
-            "description": _plain(say(f"menu_{each}_about", language), _OPTION),
-            "value": each,
-        }
+        {**_option(each, language), "description": plain(say(f"menu_{each}_about", language), OPTION_CHARS)}
         for each in choices
     ]
     choice = _choice(say(label, language), options)
-    return _form(form, "menu_title", "menu_next", [choice], language)
+    return _form(kind, "menu_title", "menu_next", [choice], language)
 
 
-def ask_view(form: AskForm, language: Language) -> View:
+def ask_view(kind: AskForm, language: Language) -> View:
     """The form for a question about a message."""
-    return _form(form, "menu_ask", "approval_send", [_field(0, say("menu_question", language), "")], language)
+    return _form(kind, "menu_ask", "approval_send", [_field(0, say("menu_question", language), "")], language)
 
 
-def edit_view(form: ContextForm, text: str, language: Language) -> View | None:
+def edit_view(kind: ContextForm, text: str, language: Language) -> View | None:
     """The form with what the analyst reads, in parts; None when it is too long for one."""
     parts = code_parts(text)
     if not parts:
@@ -51,23 +45,23 @@ def edit_view(form: ContextForm, text: str, language: Language) -> View | None:
         for n in range(1, len(parts) + 1)
     ]
     fields = [_field(n, label, part) for n, (label, part) in enumerate(zip(labels, parts, strict=True))]
-    return _form(form, "menu_edit", "menu_save", fields, language)
+    return _form(kind, "menu_edit", "menu_save", fields, language)
 
 
-def rate_view(form: RateForm, language: Language, *, is_example: bool) -> View:
+def rate_view(kind: RateForm, language: Language, *, is_example: bool) -> View:
     """The form that asks for a person's judgement of an answer. `is_example`: they marked it as one before."""
     names = ("up", "down", "no_example" if is_example else "example")
-    options = [{"text": _plain(say(f"menu_{each}", language), _OPTION), "value": each} for each in names]
+    options = [_option(each, language) for each in names]
     why = _field(0, say("menu_why", language), "", REASON_CHARS)
-    return _form(form, "menu_rate_title", "menu_save", [_choice(say("menu_rating", language), options), why], language)
+    return _form(kind, "menu_rate_title", "menu_save", [_choice(say("menu_rating", language), options), why], language)
 
 
-def speak_view(form: SpeakForm, language: Language) -> View:
+def speak_view(kind: SpeakForm, language: Language) -> View:
     """The form for the analyst's next message or cell."""
-    options = [{"text": _plain(say(f"menu_{each}", language), _OPTION), "value": each} for each in ("message", "cell")]
+    options = [_option(each, language) for each in ("message", "cell")]
     what = _choice(say("menu_what", language), options)
-    field = _field(0, say("menu_speech", language), "", SPEECH_CHARS)
-    return _form(form, "menu_speak", "approval_send", [what, field], language)
+    speech = _field(0, say("menu_speech", language), "", SPEECH_CHARS)
+    return _form(kind, "menu_speak", "approval_send", [what, speech], language)
 
 
 def again_blocks(button: AgainButton, language: Language) -> list[Block]:
@@ -103,31 +97,18 @@ def texts_in(view: Any) -> list[str] | None:
     return texts if texts and all(isinstance(text, str) and len(text) <= FIELD_CHARS for text in texts) else None
 
 
-def _form(form: Interaction, title: str, submit: str, fields: list[Block], language: Language) -> View:
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(say(title, language), _TITLE),
-        "submit": _plain(say(submit, language), _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": fields,
-    }
+def _form(kind: Interaction, title: str, submit: str, fields: list[Block], language: Language) -> View:
+    return form(kind, say(title, language), say(submit, language), fields, language)
 
 
 def _choice(label: str, options: list[dict[str, Any]]) -> Block:
     element = {"type": "radio_buttons", "action_id": CHOICE, "options": options, "initial_option": options[0]}
-    return {"type": "input", "block_id": CHOICE, "label": _plain(label, 2_000), "element": element}
+    return input_field(CHOICE, label, element)
+
+
+def _option(name: str, language: Language) -> dict[str, Any]:
+    return {"text": plain(say(f"menu_{name}", language), OPTION_CHARS), "value": name}
 
 
 def _field(n: int, label: str, value: str, longest: int = FIELD_CHARS) -> Block:
-    element: dict[str, Any] = {"type": "plain_text_input", "action_id": field_id(n), "multiline": True}
-    element["max_length"] = longest
-    if value:
-        element["initial_value"] = value
-    label_text = _plain(label, 2_000)
-    return {"type": "input", "block_id": field_id(n), "label": label_text, "element": element, "optional": True}
-
-
-def _plain(text: str, longest: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}
+    return text_field(field_id(n), label, value, longest=longest)

@@ -16,13 +16,12 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.markdown import cut_markdown, plain_text
+from core.slack.modals import View, form, text_field, window
 from core.slack.text import clip, escape
 from core.steps import CellRan, FigureSource
 from core.thread_cells import NumberedCell
 from core.values import Language
 
-View = dict[str, Any]
-"""A modal, as Slack's JSON has it."""
 Shows = Literal["method", "sources", "code"]
 
 PAGE_BLOCKS: Final = 90
@@ -140,28 +139,12 @@ def step_view(
 
 def reason_view(turn_id: str, language: Language, given: str = "") -> View:
     """The form that asks why, for somebody whose vote counts already."""
-    form = ReasonForm(turn=turn_id)
-    element: dict[str, Any] = {
-        "type": "plain_text_input",
-        "action_id": reason_field(),
-        "multiline": True,
-        "max_length": REASON_CHARS,
-    }
-    if given:
-        element["initial_value"] = given[:REASON_CHARS]
-    label = _plain(say("vote_reason_label", language), Limit.FIELD_LABEL)
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(say("vote_reason_title", language)),
-        "submit": _plain(say("approval_send", language)),
-        "close": _plain(say("vote_reason_skip", language)),
-        "blocks": [
-            {"type": "input", "block_id": reason_field(), "label": label, "element": element, "optional": True},
-            kit.context(escape(say("vote_reason_note", language))),
-        ],
-    }
+    fields = [
+        text_field(reason_field(), say("vote_reason_label", language), given, longest=REASON_CHARS),
+        kit.context(escape(say("vote_reason_note", language))),
+    ]
+    title, submit, close = (say(key, language) for key in ("vote_reason_title", "approval_send", "vote_reason_skip"))
+    return form(ReasonForm(turn=turn_id), title, submit, fields, language, close=close)
 
 
 REASON_CHARS: Final = 500
@@ -297,12 +280,7 @@ def _pages_view(
             if 0 <= other < len(pages)
         ]
         blocks += [kit.context(escape(say("page_of", language, n=page + 1, of=len(pages)))), kit.actions(*turns)]
-    return {
-        "type": "modal",
-        "title": _plain(say(title, language)),
-        "close": _plain(say("approval_close", language)),
-        "blocks": blocks,
-    }
+    return window(say(title, language), blocks, language)
 
 
 def _pages(groups: Sequence[list[Block]]) -> list[list[Block]]:
@@ -332,7 +310,3 @@ def _pre(text: str) -> dict[str, Any]:
 
 def _raw(text: str, **style: bool) -> dict[str, Any]:
     return {"type": "text", "text": text or " "} | ({"style": style} if style else {})
-
-
-def _plain(text: str, longest: int = Limit.VIEW_TITLE) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

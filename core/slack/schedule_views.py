@@ -9,14 +9,14 @@ from typing import Any, Final, Literal
 from core.interactions import ScheduleButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import View
 from core.slack.blocks import Block
+from core.slack.modals import View, window
 from core.slack.text import clip, escape
 from core.values import Language
 
 LISTED: Final = 8
 """Schedules that are shown; each takes up to two blocks."""
-_LINE, _TITLE = 120, 24
+_LINE = 120
 
 Do = Literal["pause", "resume", "stop"]
 
@@ -52,9 +52,7 @@ def schedule_blocks(entries: Sequence[ScheduleEntry], more: int, language: Langu
 
 def notice_view(text: str, language: Language) -> View:
     """A window that says one thing to the person who pressed."""
-    close = {"type": "plain_text", "text": clip(say("approval_close", language), _TITLE), "emoji": False}
-    title = {"type": "plain_text", "text": "Threadbook", "emoji": False}
-    return {"type": "modal", "title": title, "close": close, "blocks": [kit.paragraph(text)]}
+    return window("Threadbook", [kit.paragraph(text)], language)
 
 
 def _button(entry: ScheduleEntry, do: Do, language: Language) -> dict[str, Any]:

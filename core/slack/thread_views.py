@@ -9,8 +9,8 @@ from typing import Any, Final
 from core.interactions import FORM_FIELD, PinButton, ThreadFilter, ThreadsButton, ThreadsForm
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import View
 from core.slack.blocks import Block, Limit
+from core.slack.modals import View, form, input_field, plain
 from core.slack.text import clip, escape
 from core.values import Language
 
@@ -22,7 +22,7 @@ WORDS: Final = f"{FORM_FIELD}:words"
 WORDS_CHARS: Final = 200
 DIRECT: Final = "D"
 """The channel of a filter that stands for the person's direct messages."""
-_TITLE, _LINE, _EXCERPT = 24, 120, 200
+_LINE, _EXCERPT = 120, 200
 _SINCE: Final = ("", "day", "week", "month", "quarter", "year")
 _STATES: Final = ("", "waiting", "running", "done")
 
@@ -57,7 +57,7 @@ class ThreadsPage:
 
 def threads_view(shown: ThreadsPage, language: Language) -> View:
     """The window. Its button looks for the words; a select or a page is there at once."""
-    form = ThreadsForm(**shown.filter.model_dump(include=set(ThreadFilter.model_fields)))
+    kind = ThreadsForm(**shown.filter.model_dump(include=set(ThreadFilter.model_fields)))
     blocks = [_field(shown.words, language), kit.actions(*_selects(shown, language))]
     if shown.said:
         blocks.append(kit.paragraph(shown.said))
@@ -71,15 +71,7 @@ def threads_view(shown: ThreadsPage, language: Language) -> View:
     turns += [("▶", shown.page + 1)] if shown.has_more and shown.page + 1 < MOST_PAGES else []
     if turns:
         blocks.append(kit.actions(*(kit.button(sign, _with(shown.filter, page=page)) for sign, page in turns)))
-    return {
-        "type": "modal",
-        "callback_id": form.id,
-        "private_metadata": form.encode(),
-        "title": _plain(say("threads_title", language), _TITLE),
-        "submit": _plain(say("threads_search", language), _TITLE),
-        "close": _plain(say("approval_close", language), _TITLE),
-        "blocks": blocks,
-    }
+    return form(kind, say("threads_title", language), say("threads_search", language), blocks, language)
 
 
 def words_given(view: Any) -> str:
@@ -98,11 +90,10 @@ def _with(filter: ThreadFilter, **changes: Any) -> ThreadsButton:
 
 def _field(words: str, language: Language) -> Block:
     element: dict[str, Any] = {"type": "plain_text_input", "action_id": WORDS, "max_length": WORDS_CHARS}
-    element["placeholder"] = _plain(say("threads_words_hint", language), Limit.OPTION_VALUE)
+    element["placeholder"] = plain(say("threads_words_hint", language), Limit.OPTION_VALUE)
     if words:
         element["initial_value"] = words[:WORDS_CHARS]
-    label = _plain(say("threads_words", language), Limit.FIELD_LABEL)
-    return {"type": "input", "block_id": WORDS, "label": label, "element": element, "optional": True}
+    return {**input_field(WORDS, say("threads_words", language), element), "optional": True}
 
 
 def _selects(shown: ThreadsPage, language: Language) -> list[dict[str, Any]]:
@@ -146,7 +137,3 @@ def _line(line: ThreadLine, row: int, shown: ThreadsPage, language: Language) ->
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _plain(text: str, longest: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

@@ -8,8 +8,8 @@ from core.interactions import VersionButton
 from core.message_versions import MessageVersion
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import View
-from core.slack.blocks import Block, Limit
+from core.slack.blocks import Block
+from core.slack.modals import View, window
 from core.slack.text import clip, escape
 from core.values import Language
 
@@ -38,12 +38,7 @@ def version_view(
         if 0 <= other < len(versions)
     ]
     blocks = [kit.context(escape(head)), *_text(version, language, is_author=is_author)]
-    return {
-        "type": "modal",
-        "title": _plain(say("version_title", language)),
-        "close": _plain(say("approval_close", language)),
-        "blocks": [*blocks, *([kit.actions(*arrows)] if arrows else [])],
-    }
+    return window(say("version_title", language), [*blocks, *([kit.actions(*arrows)] if arrows else [])], language)
 
 
 def _text(version: MessageVersion, language: Language, *, is_author: bool) -> list[Block]:
@@ -52,7 +47,3 @@ def _text(version: MessageVersion, language: Language, *, is_author: bool) -> li
         return [kit.paragraph(say("version_hidden", language))]
     text = clip(version.text, _MOST_CHARS)
     return [kit.paragraph(text[start : start + _CHUNK]) for start in range(0, len(text), _CHUNK)]
-
-
-def _plain(text: str) -> dict[str, object]:
-    return {"type": "plain_text", "text": clip(text, Limit.VIEW_TITLE), "emoji": False}

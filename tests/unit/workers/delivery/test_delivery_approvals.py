@@ -18,13 +18,13 @@ from core.slack.approvals import (
     code_view,
     decided_message,
     edit_view,
-    field_id,
     hint_view,
     outdated_message,
     submitted,
     syntax_error,
 )
 from core.slack.blocks import broken_limits, broken_view
+from core.slack.modals import field_id
 from core.steps import Agreed, Approval, Commanded, Decided, Draft, Questioned, Redrafted, draft_of
 from core.values import Language
 from playground.blocks.check import check_view

@@ -74,9 +74,9 @@ from core.interactions import (
 )
 from core.queue import Wakes
 from core.schedules import ScheduleOrder
-from core.slack.approvals import field_id
 from core.slack.home import field_of
 from core.slack.menu import CHOICE
+from core.slack.modals import field_id
 from core.slack.report_views import reason_field
 from core.slack.thread_views import WORDS
 from core.slack.writer import SlackWriter

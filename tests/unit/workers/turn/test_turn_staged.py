@@ -17,7 +17,7 @@ from bot.approvals import Approvals
 from bot.message_handler import MessageHandler
 from core.interactions import ApprovalButton, EditForm, HintForm
 from core.queue import Wakes
-from core.slack.approvals import field_id
+from core.slack.modals import field_id
 from core.slack.writer import SlackWriter
 from core.values import ThreadKey
 from tryout.blocks_text import message_text

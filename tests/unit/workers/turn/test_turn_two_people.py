@@ -15,7 +15,7 @@ from bot.approvals import Approvals
 from bot.message_handler import MessageHandler
 from core.interactions import ApprovalButton, EditForm
 from core.queue import Wakes
-from core.slack.approvals import field_id
+from core.slack.modals import field_id
 from core.slack.writer import SlackWriter
 from core.steps import Agreed, Approval, Draft, Questioned, Redrafted, draft_of
 from core.values import ThreadKey
