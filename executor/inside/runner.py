@@ -14,23 +14,17 @@ import faulthandler
 import itertools
 import os
 import signal
-import socket
 import sys
-import threading
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Never
+from typing import Never
 
 from executor.frames import (
     CLIENT_LIMIT,
-    HEADER,
     SESSION_LIMIT,
-    SMALL_LIMIT,
     Message,
-    ProtocolError,
-    decode,
     encode,
     read_message,
 )
@@ -39,8 +33,9 @@ from executor.inside.data_checks import MOST, Watched
 from executor.inside.display import show
 from executor.inside.failing_variables import describe_variables_at
 from executor.inside.figures import discard_open_figures, missing_glyphs, save_open_figures
-from executor.inside.host_requests import RequestRefused, request_functions
+from executor.inside.host_requests import request_functions
 from executor.inside.pickle_salvage import kind_of
+from executor.inside.request_channel import RequestChannel
 from executor.inside.streams import CellStream, threads_left
 from executor.inside.tracebacks import describe_error
 from executor.inside.variable_names import (
@@ -53,10 +48,8 @@ from executor.inside.variable_names import (
 from executor.inside.variable_pickles import Keeper, Part, TooLargeToKeep
 
 _getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
-_close, _receive_files = os.close, socket.recv_fds
 _PIECE = 1 << 20
 _NAMES = 2_000  # that the host takes
-_FRAME_BYTES = 1_000
 _GONE = 70  # exit code of a runner whose host has gone or speaks nonsense
 
 
@@ -64,7 +57,7 @@ _GONE = 70  # exit code of a runner whose host has gone or speaks nonsense
 class Descriptors:
     """The subprocess's ends.
 
-    Frames in, frames out, the two captured streams, and where tracebacks on demand are written.
+    Frames in, frames out, the two captured streams, where tracebacks on demand are written, and where variables go out.
     """
 
     frames: int
@@ -85,14 +78,8 @@ class Runner:
         self._running = False
         self._future = 0
         self._filename = ""
-        self._requests = 0
-        self._asking = threading.Lock()
-        self._open = False
-        """Whether requests are answered: while a cell runs."""
-        self._unanswered: int | None = None
-        """A request that was interrupted before its reply came; the host takes no other one until then."""
-        self._files: socket.socket | None = None
-        """Where the files of replies come from."""
+        self.requests = RequestChannel(self._answer, self._receive, self._leave_if_forked)
+        """What the cells ask the host."""
         self._main = types.ModuleType("__main__")
         self._main.__dict__["__builtins__"] = builtins
         sys.modules["__main__"] = self._main
@@ -107,15 +94,10 @@ class Runner:
         self._builtins = dict(vars(builtins))
         self._restore_builtins = vars(builtins).update
         self._get_builtin, self._remove_builtin = vars(builtins).get, vars(builtins).pop
-        self._requests_of_cells = request_functions(self._exchange)
+        self._request_functions = request_functions(self.requests.exchange)
         self._stdout = self._open_stream(1)
         self._stderr = self._open_stream(2)
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  lives as long as the process
-
-    def take_files_from(self, files: socket.socket) -> None:
-        """From here on files that go with replies come through this socket."""
-        files.setblocking(False)  # the host sends the file first: what is not there does not come
-        self._files = files
 
     def loop(self) -> Never:
         """Run cells until the host closes stdin. Never returns."""
@@ -136,7 +118,7 @@ class Runner:
         code = str(message["code"])
         self._filename = f"<cell {message['number']}>"
         outcome: Message = {"type": "result", "cell": message["cell"], "status": "ok", "result": None, "error": None}
-        self._open, self._unanswered = True, None
+        self.requests.open()
         self._checks = []
         try:
             try:
@@ -160,8 +142,7 @@ class Runner:
         self._restore_builtins(self._builtins)
         if self._checks:
             outcome["checks"] = self._checks
-        with self._asking:  # a thread that the cell left behind would take the next cell for its reply
-            self._open = False
+        self.requests.close()
         if late := self._stdout.late + self._stderr.late:
             outcome["notices"] = [*outcome.get("notices", ()), {"code": "background_output", "count": late}]
         return outcome
@@ -251,9 +232,9 @@ class Runner:
     def _offer_requests(self, *, offered: bool) -> None:
         """Put the request functions among the built-ins for the next cell, or take them away again."""
         if offered:
-            self._restore_builtins(self._requests_of_cells)
+            self._restore_builtins(self._request_functions)
         else:
-            for name, function in self._requests_of_cells.items():
+            for name, function in self._request_functions.items():
                 if self._get_builtin(name) is function:
                     self._remove_builtin(name)
 
@@ -301,51 +282,6 @@ class Runner:
                 self._flush()
             finally:
                 _exit(0)
-
-    def _exchange(self, kind: str, payload: Mapping[str, Any]) -> tuple[Any, int | None]:
-        self._leave_if_forked()
-        if len(encode({"payload": payload})) > SMALL_LIMIT - _FRAME_BYTES:
-            raise RequestRefused(f"a request may have {SMALL_LIMIT >> 10} KB")
-        with self._asking:
-            if not self._open:
-                raise RequestRefused("the cell has ended: what its threads still ask is not answered")
-            if self._unanswered is not None:
-                self._await_reply(self._unanswered)
-            self._take_file(0)
-            self._requests += 1
-            number = self._unanswered = self._requests
-            self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
-            reply = self._await_reply(number)
-            file = self._take_file(number)
-        if reply.get("error") is not None:
-            raise RequestRefused(str(reply["error"]))
-        if reply.get("file") is True and file is None:
-            raise RequestRefused("the rows did not arrive; ask again")
-        return reply.get("value"), file
-
-    def _await_reply(self, number: int) -> Message:
-        while True:
-            reply = read_message(self._receive, CLIENT_LIMIT)
-            if reply is None:
-                raise ProtocolError("the session host has gone")
-            if reply.get("type") == "reply" and reply.get("id") == number:
-                self._unanswered = None
-                return reply
-
-    def _take_file(self, number: int) -> int | None:
-        """The open file that came with the reply of this number. Those of replies that nobody took are closed."""
-        while self._files is not None:
-            try:
-                packet, descriptors, _, _ = _receive_files(self._files, _FRAME_BYTES, 1)
-            except OSError:  # none is there
-                return None
-            if not packet:
-                return None
-            if descriptors and decode(packet[HEADER.size :]).get("id") == number:
-                return descriptors[0]
-            for descriptor in descriptors:
-                _close(descriptor)
-        return None
 
     def _receive(self, count: int) -> bytes:
         return _read(self._fds.frames, count)

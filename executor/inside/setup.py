@@ -117,7 +117,7 @@ def begin(runner: Runner | Shell, setup: socket.socket) -> None:
     """
     packet, descriptors, _, _ = socket.recv_fds(setup, _PACKET, _MANY_MAPPED)
     if isinstance(runner, Runner):
-        runner.take_files_from(setup)
+        runner.requests.take_files_from(setup)
     else:
         setup.close()
     (message,) = FrameReader(CLIENT_LIMIT).feed(packet)
