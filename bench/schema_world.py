@@ -97,11 +97,10 @@ class Question:
 
 @dataclass(frozen=True)
 class World:
-    """The schema, what is written about it, samples of its values, and questions."""
+    """The schema, what is written about it, and questions."""
 
     catalogue: Catalogue
     dictionary: Dictionary
-    values: dict[tuple[TableName, str], tuple[str, ...]]
     questions: tuple[Question, ...]
 
 
@@ -116,7 +115,6 @@ def world(seed: int, questions: int = 200) -> World:
     return World(
         Catalogue(tuple(sorted(made.made, key=lambda table: table.name))),
         Dictionary(tuple(made.entries)),
-        made.values,
         tuple(made.question(number) for number in range(questions)),
     )
 
@@ -146,7 +144,6 @@ class _Maker:
         self.things = {(thing.schema, thing.stem): thing for thing in things}
         self.made: list[Table] = []
         self.entries: list[TableEntry] = []
-        self.values: dict[tuple[TableName, str], tuple[str, ...]] = {}
         self.fillers = [each.split(":") for each in " ".join(FILLERS.split()).split("; ")]
 
     def tables(self) -> None:
@@ -200,9 +197,6 @@ class _Maker:
                 tuple(keys),
             )
         )
-        for stem, _, _, values in columns:
-            if values:
-                self.values[name, stem] = tuple(value.upper() for value in values)
         if thing.written == "page":
             self.entries.append(
                 TableEntry(

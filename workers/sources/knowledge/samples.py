@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from workers.sources.catalogue import Catalogue, Table
 from workers.sources.drivers.base import MB, Driver
 from workers.sources.errors import LimitReached, Refused, StatementFailed
 from workers.sources.guard.check import check
-from workers.sources.knowledge.value_index import LONGEST_VALUE, MOST_VALUES, Samples
+from workers.sources.knowledge.value_index import LONGEST_VALUE, MOST_VALUES
 from workers.sources.query import require_read_only, scrubbed
 from workers.sources.values import Kind, Limits, Source, TableName, Visible
 
@@ -70,11 +70,6 @@ def sampled(source: Source, driver: Driver, catalogue: Catalogue) -> Iterator[tu
                 except (LimitReached, Refused, StatementFailed):
                     found = []
             yield table.name, found
-
-
-def values_of(samples: Iterable[tuple[TableName, Sequence[ColumnSample]]]) -> Samples:
-    """The texts that the samples list, for the value index of a schema."""
-    return {(table, sample.name): sample.values for table, found in samples for sample in found if sample.values}
 
 
 def sample_sql(kind: Kind, table: Table, columns: list[str]) -> str:

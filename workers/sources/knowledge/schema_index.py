@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import Dictionary, TableEntry, described
 from workers.sources.knowledge.ranking import Ranking, Scores
-from workers.sources.knowledge.value_index import ColumnPlace, Samples, ValueIndex, ValueMatch
+from workers.sources.knowledge.value_index import ColumnPlace, ValueIndex, ValueMatch
 from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
 from workers.sources.values import TableName
 
@@ -63,12 +63,10 @@ SHORT_FORMS = {short: words(" ".join(long)) for short, *long in map(str.split, _
 class SchemaIndex:
     """The tables and columns of a source, ready to be asked which of them a question needs."""
 
-    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, samples: Samples) -> None:
+    def __init__(self, catalogue: Catalogue, dictionary: Dictionary) -> None:
         self.catalogue = catalogue
         self.entries = described(catalogue, dictionary)
-        # What people listed comes before what a sample shows, also at the limit of the index.
-        listed = listed_values(catalogue, self.entries)
-        self._values = ValueIndex(listed | {place: found for place, found in samples.items() if place not in listed})
+        self._values = ValueIndex(listed_values(catalogue, self.entries))
         self._at = {table.name: number for number, table in enumerate(catalogue.tables)}
         self.first_column = np.cumsum([0, *(len(table.columns) for table in catalogue.tables)])
         longer = _Meanings(catalogue, self.entries)

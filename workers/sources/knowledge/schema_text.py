@@ -9,7 +9,7 @@ from workers.sources.catalogue import Catalogue, Column, Table, one_line
 from workers.sources.knowledge.entries import Dictionary, TableEntry, Trust
 from workers.sources.knowledge.schema_index import SchemaIndex
 from workers.sources.knowledge.tokens import estimated_tokens
-from workers.sources.knowledge.value_index import Samples, ValueMatch
+from workers.sources.knowledge.value_index import ValueMatch
 from workers.sources.values import TableName
 
 BUDGET = 6_000
@@ -50,12 +50,11 @@ class SchemaText:
 class Schema:
     """A source's schema with the team's dictionary, built once and asked many times. It holds no connection.
 
-    `samples` are values of columns beside those that the dictionary lists (`samples.values_of`). Building takes about a
-    second for 1,000 tables; asking takes milliseconds. Threads may share it.
+    Building takes about a second for 1,000 tables; asking takes milliseconds. Threads may share it.
     """
 
-    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, samples: Samples | None = None) -> None:
-        self._index = SchemaIndex(catalogue, dictionary, samples or {})
+    def __init__(self, catalogue: Catalogue, dictionary: Dictionary) -> None:
+        self._index = SchemaIndex(catalogue, dictionary)
         self._catalogue = catalogue
         self._blocks = [
             [

@@ -1,4 +1,4 @@
-"""Which column holds a value that somebody names: "north" is `region = 'NORTH'`. Pure; filled from samples."""
+"""Which column holds a value that somebody names: "north" is `region = 'NORTH'`. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORTEST_FUZZY = 5
 
 
 ColumnPlace = tuple[TableName, str]
-Samples = Mapping[ColumnPlace, Sequence[str]]
+ColumnValues = Mapping[ColumnPlace, Sequence[str]]
 """Values of columns, by table and column."""
 
 
@@ -42,7 +42,7 @@ class ValueMatch:
 class ValueIndex:
     """Values by their plain form. Beyond the limits nothing is kept; `left_out` counts the columns."""
 
-    def __init__(self, values: Samples) -> None:
+    def __init__(self, values: ColumnValues) -> None:
         self.left_out = 0
         self._held: dict[str, list[tuple[TableName, str, str]]] = {}
         for number, ((table, column), given) in enumerate(values.items()):

@@ -22,7 +22,7 @@ from workers.sources.values import TableName
 @pytest.fixture(scope="module")
 def large() -> tuple[World, Schema]:
     made = world(31)
-    return made, Schema(made.catalogue, made.dictionary, made.values)
+    return made, Schema(made.catalogue, made.dictionary)
 
 
 @pytest.fixture(scope="module")
