@@ -36,6 +36,7 @@ from core.slack.writer import SlackWriter
 from core.steps import dump_step
 from core.store import Store, TurnRow
 from core.store.database import Database
+from core.store.lineage import inheritors_of
 from core.values import FileRef, IncomingMessage, ThreadKey
 from executor.fake import FakeSessions
 from tryout.blocks_text import message_text
@@ -456,6 +457,11 @@ class World:
     def signs(self, key: ThreadKey) -> list[str]:
         """The reactions on the message that began the thread."""
         return _names(self.messages(key)[0].get("reactions"))
+
+    def inheritors(self, thread_id: str) -> list[str]:
+        """The threads that hold words of this one."""
+        with self.store._database.reading() as db:
+            return inheritors_of(db, [thread_id])
 
     def turns(self, key: ThreadKey) -> list[TurnRow]:
         """The thread's turns, oldest first."""

@@ -40,23 +40,13 @@ class Table:
     source: str
 
 
-def split_markdown(text: str, limit: int) -> list[str]:
-    """The text in pieces of at most `limit` characters (at least 200), cut where it reads best.
-
-    Best is between blocks (not after a heading), then between list items, lines, sentences, words. A fence or a table
-    that fits a piece is never cut; a longer fence is closed and opened again, a longer table repeats its header. Except
-    for those repeated lines the pieces join to exactly the text.
-    """
-    pieces: list[str] = []
-    rest = text
-    while len(rest) > limit:
-        piece, rest = cut_markdown(rest, limit)
-        pieces.append(piece)
-    return [*pieces, rest] if rest else pieces
-
-
 def cut_markdown(text: str, limit: int) -> tuple[str, str]:
-    """The longest good first piece of a text that is longer than `limit`, and the rest. See `split_markdown`."""
+    """The longest good first piece of a text that is longer than `limit` characters (at least 200), and the rest.
+
+    It is cut where it reads best: between blocks (not after a heading), then between list items, lines, sentences,
+    words. A fence or a table that fits a piece is never cut. A longer fence is closed and opened again, a longer table
+    repeats its header. Except for those repeated lines, piece and rest join to exactly the text.
+    """
     if limit < 200:
         raise ValueError(f"{limit} characters are too few to cut Markdown well, 200 is the least")
     lines = _first_lines(text, limit)

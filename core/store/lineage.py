@@ -110,11 +110,6 @@ class Lineage(Part):
         with self._reading() as db:
             return list(db.execute(query).scalars())
 
-    def inheritors(self, thread_ids: Collection[str]) -> list[str]:
-        """The threads that hold words of these, directly or through other threads, without these themselves."""
-        with self._reading() as db:
-            return inheritors_of(db, thread_ids)
-
 
 def inheritors_of(db: Connection, thread_ids: Collection[str]) -> list[str]:
     """The threads that hold words of these, directly or through other threads, without these themselves."""

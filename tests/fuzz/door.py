@@ -30,6 +30,7 @@ import httpx
 import structlog
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from markdown_pieces import split_markdown
 
 from core.approvals import Decision
 from core.errors import FileUnreachable, SettingsError, UsersMove
@@ -128,7 +129,7 @@ def _safe_markdown(text: str) -> None:
     assert "<!" not in slack_text(text)
     assert slack_text(slack_text(text)) == slack_text(text)
     slack_blocks([{"type": "markdown", "text": text}, {"type": "section", "text": {"type": "mrkdwn", "text": text}}])
-    for part in markdown.split_markdown(text, 200):
+    for part in split_markdown(text, 200):
         markdown.split_tables(part)
     if len(text) > 200:
         markdown.cut_markdown(text, 200)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markdown_pieces import split_markdown
 
 from core.slack import markdown
 from core.slack.markdown import (
@@ -16,7 +17,6 @@ from core.slack.markdown import (
     escape_markdown,
     headings,
     plain_text,
-    split_markdown,
     split_tables,
     with_emphasis,
 )

@@ -100,7 +100,7 @@ def test_the_origin_of_a_fork_is_a_step_that_stays(world: World) -> None:
     assert (origin["source"], origin["turn"], origin["user"], origin["missing"]) == (key.id, 1, ANA, [])
     said = [step for step in all_steps(world, key) if step["kind"] in ("asked", "replied", "cell", "finished")]
     assert [step for step in all_steps(world, new) if step["kind"] in ("asked", "replied", "cell", "finished")] == said
-    assert world.store.inheritors([key.id]) == [new.id]
+    assert world.inheritors(key.id) == [new.id]
 
 
 @pytest.mark.parametrize("where", ["fork", "inherit"])
@@ -169,7 +169,7 @@ def test_a_message_that_shows_no_step_is_no_place_to_fork_from(world: World) -> 
     office.choose(stray, key, "fork")
     world.settle(key)
     assert "shows no step of this thread" in world.text(key)
-    assert world.store.inheritors([key.id]) == []
+    assert world.inheritors(key.id) == []
 
 
 def test_a_cell_that_was_undone_has_no_effect_in_a_fork(world: World) -> None:
@@ -263,7 +263,7 @@ def test_who_may_not_ask_a_source_gets_no_fork_of_its_rows(asked: Any) -> None: 
     world = asked(COUNT, more=f'people = ["{ANA}"]\n')
     world.say("fork", thread=world.key, user=BEN)
     world.settle(world.key)
-    assert world.store.inheritors([world.key.id]) == []
+    assert world.inheritors(world.key.id) == []
     assert "shop" in world.text(world.key).splitlines()[-1]
 
 
@@ -274,14 +274,14 @@ def test_a_person_who_may_not_look_forks_nothing(new_world: NewWorld) -> None:
     world.settle(key)
     world.say("fork", thread=key, user=BEN)
     world.settle(key)
-    assert world.store.inheritors([key.id]) == []
+    assert world.inheritors(key.id) == []
 
 
 def test_a_thread_without_a_step_is_not_forked(world: World) -> None:
     key = world.say("fork")
     world.settle(key)
     assert "nothing here yet" in world.text(key)
-    assert world.store.inheritors([key.id]) == []
+    assert world.inheritors(key.id) == []
 
 
 def test_what_is_deleted_in_slack_is_gone_from_the_forks_too(world: World) -> None:
@@ -307,7 +307,7 @@ def test_a_purge_of_a_thread_is_one_of_its_forks(world: World) -> None:
     for thread_id in world.store.purgeable(thread_id=key.id):
         world.store.purge_thread(thread_id)
     assert all_steps(world, new) == all_steps(world, again) == []
-    assert world.store.inheritors([key.id]) == []
+    assert world.inheritors(key.id) == []
 
 
 def test_a_thread_is_not_purged_by_age_while_a_fork_of_it_is_in_use(world: World) -> None:

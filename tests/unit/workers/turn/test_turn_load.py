@@ -169,14 +169,14 @@ def test_a_link_to_nothing_or_to_a_private_channel_loads_nothing(world: World) -
     assert "I know no thread at this link that you may see" in world.text(key)
     world.slack.channel_flags = {"is_private": True}
     assert "not everybody here can read" in world.text(loaded(world, source))
-    assert world.store.inheritors([source.id]) == []
+    assert world.inheritors(source.id) == []
 
 
 def test_a_person_who_may_not_look_there_loads_nothing(new_world: NewWorld) -> None:
     world = new_world(team=f'[channels.C0OTHER001.access]\nlook = ["{ANA}"]\n')
     source = saved(world, finish("Done."), channel="C0OTHER001")
     assert "I know no thread at this link that you may see" in world.text(loaded(world, source, user=BEN))
-    assert world.store.inheritors([source.id]) == []
+    assert world.inheritors(source.id) == []
     assert "loaded" in world.text(loaded(world, source, user=ANA))
 
 
