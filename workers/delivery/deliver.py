@@ -14,26 +14,21 @@ from functools import partial
 from types import TracebackType
 
 from core.blobs import Blobs
-from core.errors import OursToFix, SlackFailed
+from core.errors import SlackFailed
 from core.phrases import say
 from core.rows import NewReport
-from core.slack.approvals import outdated_message
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
 from core.slack.text import escape
 from core.slack.writer import AgentSession, SlackWriter
 from core.steps import (
-    Asked,
     CellRan,
     Closed,
-    Commanded,
-    Decided,
     GaveUp,
     Questioned,
     Resumed,
     Step,
-    draft_of,
 )
 from core.store import CARD_SLOT, Store, TurnRow
 from core.telemetry import get_logger
@@ -42,7 +37,7 @@ from workers.delivery.card import Card
 from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks
-from workers.delivery.questions import asking, closed, current_slots, question_slots
+from workers.delivery.question_messages import QuestionMessages
 from workers.delivery.sharing import Copies, Sharing
 from workers.delivery.signs import outcome_signs
 
@@ -76,6 +71,8 @@ class Delivery:
         self._view = view
         self._thread = ThreadKey.parse(turn.thread_id)
         self._card = Card(self._draw, self._set_status, interval_s)
+        self.questions = QuestionMessages(slack, store, lease, turn, post=self.message)
+        """What the turn asks people."""
         self._sharing = Sharing(slack, blobs, lease, turn.language, self._tell)
         self._posting = threading.Lock()
         self._card_ts: str | None = None
@@ -136,7 +133,7 @@ class Delivery:
     def _outcome_signs(self, steps: Sequence[Step], status: TurnStatus) -> Iterator[Callable[[], None]]:
         # The lease is checked once, before the first sign: they follow from the stored steps, so whoever works on the
         # turn next shows the same ones.
-        pressed = {self.question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
+        pressed = {self.questions.ts(steps, step) for step in steps if isinstance(step, Questioned)}
         for sign in outcome_signs(steps, status, pressed):
             put = self._slack.unreact if sign.is_outdated else self._slack.react
             yield partial(put, self._thread, sign.ts, sign.emoji)
@@ -156,9 +153,7 @@ class Delivery:
 
     def _post_card(self, view: ProgressView) -> None:
         message = self._message_of(view)
-        posted = self._slack.post_once(
-            self._lease, self._thread, f"{self._turn.id}:{CARD_SLOT}", message.text, message.blocks
-        )
+        posted = self._slack.post_once(self._lease, self._thread, self.key_of(CARD_SLOT), message.text, message.blocks)
         self._card_ts = posted.ts
         if posted.new:
             self._drawn, self._line = view, ""
@@ -259,44 +254,6 @@ class Delivery:
             self._slack.post(self._lease, self._thread, f"{row.key}:dropped", text)
             self._slack.give_up_files(self._lease, row)
 
-    def question(self, steps: Sequence[Step], step: Questioned) -> None:
-        """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
-        message = asking(steps, step, self._turn.id, self._turn.language)
-        self._post(question_slots(steps, step)[-1], message, below_card=True)
-
-    def agreed(self, steps: Sequence[Step], step: Questioned) -> None:
-        """Where more people have to say yes: the same question with who did so far. A message whose text somebody
-        changed since loses its buttons; the turn asks again below it before it rests."""
-        if ts := self.shown_ts(steps, step):
-            self._redraw(ts, asking(steps, step, self._turn.id, self._turn.language))
-        elif ts := self.question_ts(steps, step):
-            self._redraw(ts, outdated_message(draft_of(steps, step), self._turn.language))
-
-    def answered(self, steps: Sequence[Step], step: Questioned, answer: Asked | Commanded | Decided) -> None:
-        """The same question without buttons: who answered what, or stopped there."""
-        if ts := self.question_ts(steps, step):
-            self._redraw(ts, closed(step, answer, self._turn.language))
-
-    def _redraw(self, ts: str, message: SlackMessage) -> None:
-        try:
-            self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
-        except OursToFix as error:
-            log.warning("question_not_redrawn", error=error)
-
-    def question_ts(self, steps: Sequence[Step], step: Questioned) -> str:
-        """The ts of the last message that asks this, "" while there is none."""
-        return self._last_ts(question_slots(steps, step))
-
-    def shown_ts(self, steps: Sequence[Step], step: Questioned) -> str:
-        """The ts of the last message that asks this with the text as it reads now, "" while there is none."""
-        return self._last_ts(current_slots(steps, step))
-
-    def _last_ts(self, slots: Sequence[str]) -> str:
-        for slot in reversed(slots):
-            if (sent := self._store.outbox_get(f"{self._turn.id}:{slot}")) is not None and sent.ts:
-                return sent.ts
-        return ""
-
     def gave_up(self, steps: Sequence[Step], step: GaveUp, models: Sequence[str] = ()) -> None:
         """The sentence for a turn without an answer. A turn that was taken up again may end with another one.
 
@@ -308,12 +265,12 @@ class Delivery:
 
     def was_posted(self, slot: str) -> bool:
         """Whether the message of this slot is in the thread, as far as we know."""
-        row = self._store.outbox_get(f"{self._turn.id}:{slot}")
+        row = self._store.outbox_get(self.key_of(slot))
         return row is not None and row.status == "sent"
 
     def was_begun(self, slot: str, *, before: datetime) -> bool:
         """Whether the message of this slot was begun before that moment."""
-        row = self._store.outbox_get(f"{self._turn.id}:{slot}")
+        row = self._store.outbox_get(self.key_of(slot))
         return row is not None and row.created_at < before
 
     def _post(self, slot: str, message: SlackMessage, *, below_card: bool) -> None:

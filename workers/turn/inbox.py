@@ -76,7 +76,7 @@ def join_mail(turn: OpenTurn) -> None:
         join_mail(turn)
         return
     if question is not None and any(isinstance(step, Agreed | Redrafted) for step in steps):
-        turn.show.agreed(turn.steps, question)
+        turn.show.questions.redraw(turn.steps, question)
     show_answer(turn)
     tell_file_problems(turn)
     tell_playbook(turn)
@@ -84,7 +84,7 @@ def join_mail(turn: OpenTurn) -> None:
 
 def _shown_at(turn: OpenTurn, question: Questioned | None) -> float:
     """When the question appeared in the thread as it reads now, in Slack's time; inf while it has not."""
-    shown = turn.show.shown_ts(turn.steps, question) if question is not None and question.approval else "0"
+    shown = turn.show.questions.shown_ts(turn.steps, question) if question is not None and question.approval else "0"
     return float(shown or "inf")
 
 
@@ -92,7 +92,7 @@ def show_answer(turn: OpenTurn) -> None:
     """Take the buttons from the last question once somebody has answered it or stopped the turn there."""
     if (found := last_answer(turn.steps)) is not None:
         question, answer = found
-        turn.show.answered(turn.steps, question, answer)
+        turn.show.questions.close(turn.steps, question, answer)
 
 
 def tell_file_problems(turn: OpenTurn) -> None:

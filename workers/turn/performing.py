@@ -82,7 +82,7 @@ def _wait(turn: OpenTurn, view: Turn) -> bool:
         return True
     turn.show.ends("waiting")
     if asked := open_question(turn.steps):
-        turn.show.question(turn.steps, asked)
+        turn.show.questions.ask(turn.steps, asked)
     rest(turn, "waiting")
     return True
 
