@@ -13,14 +13,14 @@ from core.phrases import say
 from core.rows import money
 from core.slack.memory_views import proposal_message
 from core.slack.text import clip, escape
-from core.steps import Proposed, Settled, Step
+from core.steps import Proposed, Step
 from core.team_memory import MemoryDecision, proposal_of
 from workers.agent.text import one_line
 from workers.builder.packages import Lock, Packages
 from workers.builder.requirement import Requirement, RequirementWrong, read
 from workers.turn.building import build, packages_for
 from workers.turn.commands.build import OFFLINE, about, build_cost, told_problems, upload_version, with_estimate
-from workers.turn.commands.memory import draw, draw_as, tell_late
+from workers.turn.commands.memory import draw, draw_as, settled_as, tell_late
 from workers.turn.commands.thread import CommandThread
 from workers.turn.open_turn import OpenTurn
 
@@ -131,16 +131,7 @@ def _asked(thread: CommandThread, proposed: Proposed, lock: Lock) -> Sequence[St
 
 def settled(thread: CommandThread, proposed: Proposed, outcome: str) -> Sequence[Step]:
     """Draw a proposal decided; the step that says so."""
-    command = thread.command
-    end = Settled.model_validate(
-        {
-            "proposal": proposed.id,
-            "outcome": outcome,
-            "user": command.user,
-            "author": command.author,
-            "ts": command.ts,
-        }
-    )
+    end = settled_as(thread, proposed, outcome)
     draw(thread, proposed, end)
     return (end,)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import FunctionDraft, Learning, Proposed, Settled, Step
+from core.steps import FunctionDraft, Learning, Proposed, Step
 from core.team_folder.folder import NotWritten
 from core.team_folder.spaces import space_of
 from core.team_memory import MemoryDecision, proposal_of
@@ -15,7 +15,7 @@ from core.telemetry import get_logger
 from workers.memory.functions.shelf import UNTESTED, FunctionShelf
 from workers.memory.team import memory_of
 from workers.turn.commands.learn import learning_of
-from workers.turn.commands.memory import draw, tell_late
+from workers.turn.commands.memory import draw, settled_as, tell_late
 from workers.turn.commands.thread import CommandThread
 
 log = get_logger(__name__)
@@ -49,16 +49,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         log.warning("function_not_written", error=error)
         if outcome == "kept":
             outcome, why = "gone", str(error)
-    settled = Settled.model_validate(
-        {
-            "proposal": proposed.id,
-            "outcome": outcome,
-            "why": why,
-            "user": command.user,
-            "author": command.author,
-            "ts": command.ts,
-        }
-    )
+    settled = settled_as(thread, proposed, outcome, why)
     draw(thread, proposed, settled)
     return (settled, then) if then is not None else (settled,)
 

@@ -61,7 +61,6 @@ def tell_late(thread: CommandThread, proposed: Proposed, before: Settled) -> Non
 
 
 def _settled(thread: CommandThread, proposed: Proposed, decision: MemoryDecision) -> Settled:
-    command = thread.command
     documents = memory_of(thread.context.settings).documents
     outcome, why = "dropped", ""
     try:
@@ -75,6 +74,12 @@ def _settled(thread: CommandThread, proposed: Proposed, decision: MemoryDecision
     except NotWritten as error:
         log.warning("memory_not_written", error=error)
         outcome, why = "gone", str(error)
+    return settled_as(thread, proposed, outcome, why)
+
+
+def settled_as(thread: CommandThread, proposed: Proposed, outcome: str, why: str = "") -> Settled:
+    """The step that says what the author of the command decided about a proposal, or why that could not be done."""
+    command = thread.command
     return Settled.model_validate(
         {
             "proposal": proposed.id,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from core.phrases import say
 from core.slack.report_badge import badge as badge_text
 from core.slack.text import escape
-from core.steps import Proposed, Settled, Step
+from core.steps import Proposed, Step
 from core.team_folder.folder import NotWritten
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
@@ -16,7 +16,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import plan
 from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
 from workers.memory.team import memory_of
-from workers.turn.commands.memory import draw, tell_late
+from workers.turn.commands.memory import draw, settled_as, tell_late
 from workers.turn.commands.playbook import drafted_from, reported, run_again
 from workers.turn.commands.thread import CommandThread
 from workers.turn.second_input import second_run, with_second
@@ -47,16 +47,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         except NotWritten as error:
             log.warning("playbook_not_written", error=error)
             outcome, why = "gone", str(error)
-    settled = Settled.model_validate(
-        {
-            "proposal": proposed.id,
-            "outcome": outcome,
-            "why": why,
-            "user": command.user,
-            "author": command.author,
-            "ts": command.ts,
-        }
-    )
+    settled = settled_as(thread, proposed, outcome, why)
     draw(thread, proposed.model_copy(update={"text": text, "file": file}), settled)
     return (settled,)
 
