@@ -26,7 +26,7 @@ from core.values import ThreadKey
 log = get_logger(__name__)
 
 LOOK_EVERY_S = 10.0
-PATIENCE_S = 30.0
+OUTAGE_S = 30.0
 """How long no worker must run, and a question must wait: a service that is started again needs less."""
 MOST_AT_ONCE = 20
 """Threads told in one look, so that many of them do not use up what Slack allows."""
@@ -57,7 +57,7 @@ class Unattended:
             looking.join()
 
     def look(self, now: float) -> None:
-        """Tell those who wait, if no worker ran for `PATIENCE_S`; `now` is of the monotonic clock. Raises nothing."""
+        """Tell those who wait, if no worker ran for `OUTAGE_S`; `now` is of the monotonic clock. Raises nothing."""
         try:
             self._look(now)
         except (RedisError, OursToFix) as error:
@@ -70,12 +70,12 @@ class Unattended:
             return
         if self._without_since is None:
             self._without_since = now
-        if now - self._without_since < PATIENCE_S:
+        if now - self._without_since < OUTAGE_S:
             return
         waiting = self._store.wait_queue()
         self._told.intersection_update(waiting)
-        patient = [each for each in waiting if (datetime.now(UTC) - each.since).total_seconds() >= PATIENCE_S]
-        for each in [each for each in patient if each not in self._told][:MOST_AT_ONCE]:
+        unanswered = [each for each in waiting if (datetime.now(UTC) - each.since).total_seconds() >= OUTAGE_S]
+        for each in [each for each in unanswered if each not in self._told][:MOST_AT_ONCE]:
             self._tell(each)
             self._told.add(each)
 

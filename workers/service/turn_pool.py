@@ -209,9 +209,9 @@ class TurnPool:
     def _hear(self, process: TurnProcess) -> None:
         with suppress(OSError):  # nothing more was said, or it is gone
             while message := process.channel.recv(MESSAGE_BYTES, socket.MSG_DONTWAIT):
-                self._heard(process, message)
+                self._handle(process, message)
 
-    def _heard(self, process: TurnProcess, message: bytes) -> None:
+    def _handle(self, process: TurnProcess, message: bytes) -> None:
         kind, thread_id = message[:1], message[1:].decode()
         if kind == LAST:
             process.is_last = True

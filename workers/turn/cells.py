@@ -39,13 +39,7 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
         answers = turn.context.broker is not None or turn.context.tools is not None
         requests = CellRequests(turn, action, live.again) if answers else None
         functions = functions_for(turn.context, turn.thread_id, action.code) if action.language == "python" else None
-        result = _lost_with_its_node(turn, action)
-        if (
-            result is None
-            and action.language == "python"
-            and (why := refused_import(turn.context.settings, action.code))
-        ):
-            result = not_run(action.cell_id, why)
+        result = _without_running(turn, action)
         if result is None:
             # The reply that asks for the cell may have been stored a moment ago: that has checked the lease.
             result = with_session_host(partial(_run, turn, action, live, requests, functions))
@@ -110,12 +104,15 @@ def _is_approved(steps: Sequence[Step], action: RunCell, command: str) -> bool:
     return decided.outcome == "run" and any(each is not None and each.code == command for each in asked)
 
 
-def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
-    """The end of a cell whose node is lost. It may have had effects, so it does not run again."""
-    if not turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
-        return None
-    lost = Notice("text", {"text": say("cell_lost_with_host", turn.language)})
-    return CellResult(action.cell_id, "died", notices=(lost,))
+def _without_running(turn: OpenTurn, action: RunCell) -> CellResult | None:
+    """The result of a cell that is not to run: its node is lost, or it imports what it may not. None if it may run."""
+    # It may have had effects there, so it does not run again.
+    if turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
+        lost = Notice("text", {"text": say("cell_lost_with_host", turn.language)})
+        return CellResult(action.cell_id, "died", notices=(lost,))
+    if action.language == "python" and (why := refused_import(turn.context.settings, action.code)):
+        return not_run(action.cell_id, why)
+    return None
 
 
 def _run(

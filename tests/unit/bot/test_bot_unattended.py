@@ -12,7 +12,7 @@ import pytest
 from redis import RedisError
 
 import bot.unattended
-from bot.unattended import PATIENCE_S, Unattended
+from bot.unattended import OUTAGE_S, Unattended
 from core.installations.tokens import NotInstalled
 from core.queue import Wakes
 from core.slack.fake import FakeSlack
@@ -64,23 +64,23 @@ class Later(datetime):
 
 def test_who_waits_is_told_once(world: World) -> None:
     key = world.asked()
-    for moment in (0.0, PATIENCE_S, 2 * PATIENCE_S):
+    for moment in (0.0, OUTAGE_S, 2 * OUTAGE_S):
         world.unattended.look(moment)
     assert len(world.said(key)) == 1
     other = Unattended(store=world.store, slack_of=lambda team: world.writer, redis=world.unattended._redis)
     other.look(0.0)
-    other.look(PATIENCE_S)
+    other.look(OUTAGE_S)
     assert len(world.said(key)) == 1, "a bot that was started again says it once more"
 
 
 def test_nobody_is_told_while_a_worker_runs_or_is_started_again(world: World) -> None:
     key = world.asked()
     world.unattended.look(0.0)
-    world.unattended.look(PATIENCE_S - 1)
+    world.unattended.look(OUTAGE_S - 1)
     world.wakes.announce_node("n1")
-    world.unattended.look(PATIENCE_S + 1)
+    world.unattended.look(OUTAGE_S + 1)
     world.wakes.retire_node("n1")
-    world.unattended.look(PATIENCE_S + 2)
+    world.unattended.look(OUTAGE_S + 2)
     assert not world.said(key)
 
 
@@ -96,7 +96,7 @@ def test_a_workspace_that_uninstalled_the_app_keeps_nobody_else_waiting(world: W
     seen: list[str] = []
     unattended = Unattended(store=world.store, slack_of=slack_of, redis=world.unattended._redis)
     unattended.look(0.0)
-    unattended.look(PATIENCE_S)
+    unattended.look(OUTAGE_S)
     assert (world.said(gone), len(world.said(key))) == ([], 1)
 
 
@@ -105,9 +105,9 @@ def test_a_redis_that_is_away_ends_no_look(world: World, monkeypatch: pytest.Mon
     world.unattended.look(0.0)
     with monkeypatch.context() as away:
         away.setattr(bot.unattended, "nodes", _away)
-        world.unattended.look(PATIENCE_S)
+        world.unattended.look(OUTAGE_S)
     assert not world.said(key)
-    world.unattended.look(PATIENCE_S)
+    world.unattended.look(OUTAGE_S)
     assert len(world.said(key)) == 1
 
 
