@@ -27,12 +27,11 @@ from core.store.clean_rooms import ClaimedCheck
 from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError
-from workers.service.rooms import Place, opened_rooms
+from workers.service.rooms import Place, Rooms, serve
 from workers.turn.clean_room import NotWanted, Room, RoomTaken, clear_room
 
 log = get_logger(__name__)
 
-LOOK_EVERY_S = 2.0
 TRIES = 5
 """Clean rooms of one report that may fail without a fault of its code."""
 AWAY_S = 15.0
@@ -50,17 +49,11 @@ Turns = Callable[[], list[list[Step]]]
 
 def run(settings: Settings) -> None:
     """Check reports until the process ends."""
-    with opened_rooms(settings) as rooms:
 
-        def checker_of(place: Place, of: Callable[[str], Checker] | None = None) -> Checker:
-            return Checker(place.settings, rooms.store, place.slack, place.room, of=of)
+    def checker_of(rooms: Rooms, place: Place, of: Callable[[str], Checker] | None) -> Checker:
+        return Checker(place.settings, rooms.store, place.slack, place.room, of=of)
 
-        of = rooms.of
-        checker = checker_of(rooms.only, None if of is None else lambda team: checker_of(of(team)))
-        checker.begin()
-        while True:
-            if not checker.next():
-                time.sleep(LOOK_EVERY_S)
+    serve(settings, checker_of)
 
 
 class Checker:

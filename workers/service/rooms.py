@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Never, Protocol, TypeVar
 
 from core.blobs import Blobs
 from core.installations.workspaces import opened_workspaces
@@ -18,6 +20,8 @@ from workers.service.context import downloader
 from workers.turn.clean_room import Room
 from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
+
+LOOK_EVERY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,30 @@ def opened_rooms(settings: Settings) -> Iterator[Rooms]:
 
             only = Place(settings, slack, Room(settings, blobs, sessions, files, is_patient=True))
             yield Rooms(store, only, of if settings.many_workspaces else None)
+
+
+class Serving(Protocol):
+    """Does the work of one node that needs a clean room, piece by piece."""
+
+    def begin(self) -> None:
+        """This process has just started."""
+
+    def next(self) -> bool:
+        """Do the next piece of work; False when there is none, or when it is better to wait a moment."""
+
+
+Made = TypeVar("Made", bound=Serving)
+
+
+def serve(settings: Settings, make: Callable[[Rooms, Place, Callable[[str], Made] | None], Made]) -> Never:
+    """Work until the process ends. `make` makes what works in a place.
+
+    Where there are many workspaces, its last argument gives the one that works for a workspace.
+    """
+    with opened_rooms(settings) as rooms:
+        of = rooms.of
+        serving = make(rooms, rooms.only, None if of is None else lambda team: make(rooms, of(team), None))
+        serving.begin()
+        while True:
+            if not serving.next():
+                time.sleep(LOOK_EVERY_S)

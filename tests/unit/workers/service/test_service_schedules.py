@@ -16,6 +16,7 @@ from core.store.schedules import ScheduleRow
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
+from workers.service.schedule_posts import SchedulePosts
 from workers.service.schedules import Runner, begin_due
 from workers.sources.errors import SourceAway
 from workers.turn.clean_room import Room
@@ -530,7 +531,7 @@ def test_a_run_that_cannot_be_told_by_our_own_fault_ends_too(world: World, monke
     give(world, "sales_2026-02.csv", FEB)
     at = when_due(world, key)
     with monkeypatch.context() as broken:
-        broken.setattr(Runner, "_said", lambda *_: 1 / 0)
+        broken.setattr(SchedulePosts, "_message", lambda *_: 1 / 0)
         for _ in range(3):
             work(world, at)
     assert world.store.claim_run("here", datetime.now(UTC) + timedelta(minutes=1)) is None
