@@ -26,7 +26,7 @@ from core.slack.text import clip, escape
 from core.slack.writer import SlackWriter
 from core.store import Store
 from core.store.full_text import words_in
-from core.thread_cells import since_reset, sources_asked
+from core.thread_cells import told_from
 from core.values import IncomingMessage, Language, ThreadKey
 
 FIND = "find"
@@ -49,7 +49,7 @@ class Sight:
     def of(self, team: str, user: str, known: Iterable[str] = ()) -> Callable[[str], bool]:
         """For one search of a person: whether they may see the thread with this id. It raises SlackUnreachable.
 
-        They may read its channel, look at reports there, and ask the sources that it has rows of. Slack is asked once
+        They may read its channel, look at reports there, and have the data that it was made of. Slack is asked once
         for each channel, but not for those that they are `known` to be in.
         """
         channels = dict.fromkeys(known, True)
@@ -63,8 +63,9 @@ class Sight:
                 channels[key.channel] = self.slack.may_read(key.channel, user, own)
             if not channels[key.channel] or not self.access.may(pressed(key, user, NO_TS), Action.LOOK):
                 return False
-            held = sources_asked(since_reset(list(self.store.thread_steps(thread_id).values())))
-            return all(self.access.may_ask(source, key, {user}) for source in held)
+            # Reports from before a reset are found too, so their sources count.
+            held = told_from(list(self.store.thread_steps(thread_id).values()))
+            return bool(self.access.may_have(user, key, held))
 
         return may_see
 

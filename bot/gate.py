@@ -6,8 +6,6 @@ asks again, as for a look at a report, it counts as no.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bot.background import Background
 from bot.finding import Sight
 from bot.pressed import pressed
@@ -22,6 +20,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Step
 from core.store import Store
 from core.telemetry import get_logger
+from core.thread_cells import Held
 from core.values import IncomingMessage, Standing, ThreadKey
 
 log = get_logger(__name__)
@@ -62,11 +61,13 @@ class Gate:
         """Whether its author may do what the message does; if not, they are told. The message is not kept."""
         return self.admit(message) is not None
 
-    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
+    def may_look(
+        self, message: IncomingMessage, held: Held, *, by_window: bool = False
+    ) -> bool:
         """Whether its author may see what a report rests on; if not, they are told.
 
-        The person must be allowed to query each data `source` whose rows the thread holds. By a window comes a press of
-        somebody who is perhaps not in the channel: then they must be able to read it.
+        The person must be allowed to have the data that the thread held. By a window comes a press of somebody who is
+        perhaps not in the channel: then they must be able to read it.
         """
 
         def ask() -> Verdict:
@@ -74,8 +75,7 @@ class Gate:
             if by_window and not self._slack.may_read(message.channel, message.user, own):
                 return Verdict("access_refused")
             verdict = self._access.may(message, Action.LOOK)
-            held = (self._access.may_ask(source, message.thread, {message.user}) for source in sources if verdict)
-            return next((one for one in held if not one), verdict)
+            return verdict and self._access.may_have(message.user, message.thread, held)
 
         verdict = self._background.told(ask, otherwise=_UNKNOWN)
         if not verdict:
@@ -120,5 +120,6 @@ class Gate:
         key = f"{thread.id}/refused:{message.user}:{verdict.phrase}:{message.ts}"
         self._store.audit(message.user, Action.LOOK.value, thread.id, "refused", key=key)
         author = escape(self._slack.user_name(message.user))
-        text = say(verdict.phrase, language, author=author, source=escape(verdict.source))
+        names = {"source": escape(verdict.source), "server": escape(verdict.server)}
+        text = say(verdict.phrase, language, author=author, **names)
         self._slack.whisper(thread, message.user, text)

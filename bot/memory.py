@@ -23,6 +23,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Proposed, Settled
 from core.store import Store
 from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of
+from core.thread_cells import Held
 from core.values import IncomingMessage, Language, ThreadKey
 
 
@@ -127,7 +128,7 @@ class Proposals:
             return "unknown"
         language = self._language(user)
         if button.do == "open":
-            if not self._handler.gate.may_look(pressed(thread, user, press.ts), ()):
+            if not self._handler.gate.may_look(pressed(thread, user, press.ts), Held()):
                 return "refused"
             if not self._slack.open_form(thread, press.trigger, drawn.playbook_view(notes[-1], language)):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))

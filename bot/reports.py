@@ -44,7 +44,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Asked, CellRan, Finished, Forgot, Step
 from core.store import Store
 from core.telemetry import get_logger
-from core.thread_cells import numbered_cells, sources_asked
+from core.thread_cells import numbered_cells, told_from
 from core.values import ThreadKey
 
 log = get_logger(__name__)
@@ -109,7 +109,7 @@ class Reports:
             kind = PLAYBOOK if button.do == KEEP else PROGRAM
             self._handler.take_decision(pressed(told.key, user, ts, kind=kind, text=told.turn.id))
             return "taken"
-        if not self._handler.gate.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, user, ts), told_from(told.turns)):
             return "refused"
         if button.do == "share":
             return self._share(told, user)
@@ -134,8 +134,8 @@ class Reports:
         told = self._told(button.turn, team)
         if told is None:
             return "unknown"
-        look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
-        if not self._handler.gate.may_look(look, sources, by_window=True):
+        look, held = pressed(told.key, press.user, press.ts or NO_TS), told_from(told.turns)
+        if not self._handler.gate.may_look(look, held, by_window=True):
             return "refused"
         self._slack.update_form(told.key, press.view, press.view_hash, _view(told, button.shows, button.page))
         return "turned"
@@ -148,7 +148,7 @@ class Reports:
         told = self._told(form.turn, team) if form is not None else None
         if submitted is None or told is None or reason is None or len(reason) > REASON_CHARS:
             return "malformed"
-        if not self._handler.gate.may_look(pressed(told.key, submitted.user, NO_TS), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, submitted.user, NO_TS), told_from(told.turns)):
             return "refused"
         if not self._store.save_reason(told.turn.id, submitted.user, " ".join(reason.split())):
             return "no vote"
@@ -164,7 +164,7 @@ class Reports:
         told = self._told(turn_id, team)
         if told is None or rating not in ("up", "down", "example", "no_example") or len(reason) > REASON_CHARS:
             return False
-        if not self._handler.gate.may_look(pressed(told.key, user, NO_TS), sources_asked(told.turns)):
+        if not self._handler.gate.may_look(pressed(told.key, user, NO_TS), told_from(told.turns)):
             return True  # they were told so
         match rating:
             case "example":

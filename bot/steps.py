@@ -23,7 +23,7 @@ from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import CellRan, Forgot, Step
 from core.store import Store
-from core.thread_cells import numbered_cells, sources_asked, undone_cells
+from core.thread_cells import numbered_cells, told_from, undone_cells
 from core.values import ThreadKey
 
 
@@ -71,8 +71,8 @@ class Steps:
             return tell_not_kept(self._slack, button.turn, team, press)
         if not press.view and told.key.channel != press.channel:
             return "unknown"
-        look, sources = pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)
-        if not self._handler.gate.may_look(look, sources, by_window=bool(press.view)):
+        look, held = pressed(told.key, press.user, press.ts or NO_TS), told_from(told.turns)
+        if not self._handler.gate.may_look(look, held, by_window=bool(press.view)):
             return "refused"
         if press.view:
             self._slack.update_form(told.key, press.view, press.view_hash, told.view(button))

@@ -14,7 +14,7 @@ from core.slack.modals import View
 from core.slack.version_views import version_view
 from core.slack.writer import SlackWriter
 from core.store import Store
-from core.thread_cells import sources_asked
+from core.thread_cells import told_from
 from core.values import ThreadKey
 
 
@@ -47,8 +47,8 @@ class VersionWindow:
     def view(self, used: Used, button: VersionButton) -> View | None:
         """A version of a message; None if there is none, or if the person may not see it. The person is told."""
         versions, author = versions_of(self._store, used.thread, button.ts, self._slack.user_name)
-        sources = sources_asked(list(self._store.thread_steps(used.thread.id).values()))
+        held = told_from(list(self._store.thread_steps(used.thread.id).values()))
         look = pressed(used.thread, used.user, button.ts)
-        if not versions or not self._handler.gate.may_look(look, sources, by_window=True):
+        if not versions or not self._handler.gate.may_look(look, held, by_window=True):
             return None
         return version_view(button, versions, used.language, is_author=bool(author) and author == used.user)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
 from core.actions import ASKER, THREAD, Action
@@ -10,6 +11,7 @@ from core.settings import Settings
 from core.slack.reader import SlackReader
 from core.steps import Asked, Step, open_question, user_of
 from core.store import Store
+from core.thread_cells import Held
 from core.values import IncomingMessage, Standing, ThreadKey
 
 Turn = Sequence[Step] | None
@@ -91,6 +93,13 @@ class Authorizer:
             if not may(person, Action.CALL, resource):
                 return Verdict("tool_person", server=server)
         return ALLOWED
+
+    def may_have(self, user: str, thread: ThreadKey, held: Held) -> Verdict:
+        """Whether a person may ask every data source and call every server whose data a thread has. Raises
+        SlackUnreachable."""
+        asked = (self.may_ask(source, thread, {user}) for source in held.sources)
+        called = (self.may_call(server, thread, {user}) for server in held.servers)
+        return next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
 
     def may_approve(self, user: str, thread: ThreadKey) -> Verdict:
         """Whether this person may decide what runs in the thread. Raises SlackUnreachable."""

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from core.steps import CellRan, Forgot, Imported, Loaded, Queried, Step, Undone
+from core.steps import CellRan, Forgot, Imported, Loaded, Queried, Step, ToolCalled, ToolRan, Undone
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
+
+
+class Held(NamedTuple):
+    """From where a thread holds data: names of data sources, and of servers of tools."""
+
+    sources: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +61,19 @@ def sources_asked(turns: Turns) -> list[str]:
         ran = step.statements if isinstance(step, CellRan) else (step.statement,) if isinstance(step, Queried) else ()
         names |= dict.fromkeys(one.source for one in ran)
     return list(names)
+
+
+def told_from(turns: Turns) -> Held:
+    """From where these turns have what they show: all that their cells asked, before a reset too."""
+    servers: dict[str, None] = {}
+    for step in (step for steps in turns for step in steps):
+        if isinstance(step, Loaded | Imported):
+            servers |= dict.fromkeys(step.servers)
+        servers |= {call.server: None for call in answered_calls(step)}
+    return Held(tuple(sources_asked(turns)), tuple(servers))
+
+
+def answered_calls(step: Step) -> list[ToolRan]:
+    """The calls in a step that gave an answer."""
+    calls = step.tool_calls if isinstance(step, CellRan) else (step.call,) if isinstance(step, ToolCalled) else ()
+    return [call for call in calls if call.state == "ended" and not call.error]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from core.commands import SPEAK
 from core.steps import (
@@ -30,12 +30,11 @@ from core.steps import (
     Resumed,
     StatementRan,
     Step,
-    ToolCalled,
-    ToolRan,
     Undone,
     Unread,
     answers_reset,
 )
+from core.thread_cells import Held, answered_calls
 from core.values import FileRef, StoredFile
 
 Turns = Sequence[Sequence[Step]]
@@ -274,13 +273,6 @@ def is_new_shell(before: Sequence[Step]) -> bool:
     return False
 
 
-class Held(NamedTuple):
-    """From where a thread holds data: names of data sources, and of servers of tools, both in order."""
-
-    sources: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()
-
-
 def data_held(turns: Turns) -> Held:
     """The data sources whose rows the thread holds, and the servers whose answers. A reset removes them.
 
@@ -296,14 +288,8 @@ def data_held(turns: Turns) -> Held:
             sources |= set(step.sources)
             servers |= set(step.servers)
         sources |= {ran.source for ran in statements((step,)) if ran.rows}
-        servers |= {call.server for call in _answered(step)}
+        servers |= {call.server for call in answered_calls(step)}
     return Held(tuple(sorted(sources)), tuple(sorted(servers)))
-
-
-def _answered(step: Step) -> list[ToolRan]:
-    """The calls in a step that gave an answer."""
-    calls = step.tool_calls if isinstance(step, CellRan) else (step.call,) if isinstance(step, ToolCalled) else ()
-    return [call for call in calls if call.state == "ended" and not call.error]
 
 
 def statements(steps: Iterable[Step]) -> Iterator[StatementRan]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 from core.access import ALLOWED, Verdict, is_pressed
@@ -20,8 +19,9 @@ from core.slack.text import escape
 from core.steps import Asked, Commanded, Step
 from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
+from core.thread_cells import Held
 from core.values import Language, Lease, ThreadKey
-from workers.agent.about_steps import Held, data_held
+from workers.agent.about_steps import data_held
 from workers.turn.context import TurnContext
 
 log = get_logger(__name__)
@@ -65,7 +65,7 @@ def permitted_mail(
         if not _is_talk(message, began):
             action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
         if verdict and action in _WORDS:
-            verdict = _may_have(authorizer, message.thread, message.user, held())
+            verdict = authorizer.may_have(message.user, message.thread, held())
         if verdict:
             permitted.append(message)
         else:
@@ -114,18 +114,10 @@ def _is_ours(message: StoredMessage) -> bool:
     return message.kind == DECISION and not message.user
 
 
-def _may_have(authorizer: Authorizer, thread: ThreadKey, user: str, held: Held) -> Verdict:
-    """Whether a person may ask every data source, and call every server, of which the thread holds data. Raises
-    SlackUnreachable."""
-    asked = (authorizer.may_ask(source, thread, {user}) for source in held.sources)
-    called = (authorizer.may_call(server, thread, {user}) for server in held.servers)
-    return next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
-
-
 def held_back(context: TurnContext, thread: ThreadKey, user: str, author: str, held: Held) -> str:
     """Why a person may not have this data in a thread; "" when they may. Raises SlackUnreachable."""
-    refused = _may_have(Authorizer(context.settings, context.store, context.slack), thread, user, held)
-    return "" if refused else _told(refused, context.slack.user_language(user), author)
+    verdict = Authorizer(context.settings, context.store, context.slack).may_have(user, thread, held)
+    return "" if verdict else _told(verdict, context.slack.user_language(user), author)
 
 
 def _told(verdict: Verdict, language: Language, author: str) -> str:

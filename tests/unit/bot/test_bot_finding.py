@@ -8,13 +8,13 @@ import pytest
 from test_bot_access import ANA, BEN, CHANNEL, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 
 from bot.finding import excerpt_of
-from core.steps import Asked, CellRan, Finished, StatementRan
+from core.steps import Asked, CellRan, Finished, Forgot, StatementRan, ToolRan
 from core.values import IncomingMessage, Lease
 
 ROOM = "C0ROOM0001"
 
 
-def asked(bot: Bot, text: str, channel: str, *, report: str = "", source: str = "") -> str:
+def asked(bot: Bot, text: str, channel: str, *, report: str = "", source: str = "", server: str = "") -> str:
     """A thread in a channel with a finished turn."""
     ts = bot.slack.say(text, user=ANA, channel=channel)["ts"]
     message = IncomingMessage(
@@ -30,6 +30,7 @@ def asked(bot: Bot, text: str, channel: str, *, report: str = "", source: str = 
         code="1",
         status="ok",
         statements=(StatementRan(source=source, sql="select 1", rows=1),) if source else (),
+        tool_calls=(ToolRan(server=server, tool="find", asked="a", state="ended"),) if server else (),
     )
     steps = [Asked(user=ANA, author="ana", text=text, ts=ts), cell, Finished(report=report or "Done.")]
     bot.store.take_mail(lease, turn.id, [mail.id for mail in bot.store.unread(thread_id)], steps)
@@ -82,6 +83,25 @@ def test_rows_of_a_source_that_the_asker_may_not_ask_hide_their_thread(new_bot: 
     bot = new_bot(team=f'[sources.shop]\nurl_env = "SHOP_URL"\npeople = ["{ANA}"]\n')
     asked(bot, "churn of the shop", CHANNEL, source="shop")
     assert "churn of the shop" in find(bot, "churn", ANA)
+    assert "no thread" in find(bot, "churn", BEN)
+
+
+def test_rows_that_a_reset_removed_still_hide_the_reports_from_before_it(new_bot: Callable[..., Bot]) -> None:  # noqa: F811
+    bot = new_bot(team=f'[sources.shop]\nurl_env = "SHOP_URL"\npeople = ["{ANA}"]\n')
+    thread_id = asked(bot, "churn of the shop", CHANNEL, report="Churn was 12 %.", source="shop")
+    lease = Lease(thread_id=thread_id, token=bot.store.raise_fence(thread_id), owner="test")
+    turn = bot.store.open_turn(lease, "en", "model")
+    bot.store.take_mail(lease, turn.id, [], [Forgot(done=True, user=ANA, author="ana", text="Reset.")])
+    bot.store.set_turn_status(lease, turn.id, "done")
+    assert "Churn was 12 %" in find(bot, "churn", ANA)
+    assert "no thread" in find(bot, "churn", BEN)
+
+
+def test_answers_of_tools_that_the_asker_may_not_call_hide_their_thread(new_bot: Callable[..., Bot]) -> None:  # noqa: F811
+    team = f'[access]\ncall = ["{ANA}"]\n[mcp.crm]\ncommand = ["crm"]\ntools = ["find"]\n'
+    bot = new_bot(team=team)
+    asked(bot, "churn of the accounts", CHANNEL, server="crm")
+    assert "churn of the accounts" in find(bot, "churn", ANA)
     assert "no thread" in find(bot, "churn", BEN)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from bot.memory import Proposals
 from core.interactions import MemoryButton, MemoryForm
 from core.steps import Commanded, FunctionDraft, Proposed, Settled, TeamNote
 from core.team_memory import MemoryDecision
+from core.thread_cells import Held
 from core.values import IncomingMessage, Lease, ThreadKey
 
 PROPOSED = Proposed(
@@ -34,7 +35,7 @@ class Taking:
     def may(self, message: IncomingMessage) -> bool:
         return self._may
 
-    def may_look(self, message: IncomingMessage, sources: Sequence[str], *, by_window: bool = False) -> bool:
+    def may_look(self, message: IncomingMessage, held: Held, *, by_window: bool = False) -> bool:
         return self._may
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:

@@ -12,10 +12,11 @@ from schedule_world import work
 from tools_world import served, table
 from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
 
+from core.thread_cells import Held
 from core.values import ThreadKey
 from tryout import replay
 from tryout.blocks_text import message_text
-from workers.agent.about_steps import Held, data_held
+from workers.agent.about_steps import data_held
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules import begin_due
 from workers.tools.client import ToolsClient
