@@ -27,6 +27,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Commanded, Decided, Draft, Questioned, Step, decision_on, draft_of, open_question
 from core.store import Store
 from core.telemetry import get_logger
+from core.thread_cells import told_from
 from core.values import IncomingMessage, ThreadKey
 
 log = get_logger(__name__)
@@ -71,6 +72,8 @@ class Approvals:
         if asked is None or asked.key.channel != press.channel:
             return "unknown"
         if button.do == "show":
+            if not self._may_read(asked, user, ts):
+                return "refused"
             self._open(asked, user, press.trigger, drawn.code_view(asked.question, asked.turn.language))
             return "shown"
         if not asked.is_open:
@@ -82,6 +85,8 @@ class Approvals:
                 return "refused"
             language = asked.turn.language
             if button.do == "edit":
+                if not self._may_read(asked, user, ts):
+                    return "refused"
                 view = drawn.edit_view(asked.draft, button.turn, language)
             else:
                 view = drawn.hint_view(asked.question, button.turn, language)
@@ -142,6 +147,11 @@ class Approvals:
             return None
         is_open = turn.status in ("running", "waiting") and open_question(steps) is question
         return Asked(turn, draft_of(steps, question), is_open, _end(steps[places[-1] :], call))
+
+    def _may_read(self, asked: Asked, user: str, ts: str) -> bool:
+        """Whether a person may read the whole text of a question, which can hold what cells read. Others are told."""
+        held = told_from(list(self._store.thread_steps(asked.key.id).values()))
+        return self._handler.gate.may_look(pressed(asked.key, user, ts), held, as_approver=True)
 
     def _open(self, asked: Asked, user: str, trigger: str, view: View) -> None:
         if not self._slack.open_form(asked.key, trigger, view):

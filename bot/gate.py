@@ -62,12 +62,12 @@ class Gate:
         return self.admit(message) is not None
 
     def may_look(
-        self, message: IncomingMessage, held: Held, *, by_window: bool = False
+        self, message: IncomingMessage, held: Held, *, by_window: bool = False, as_approver: bool = False
     ) -> bool:
         """Whether its author may see what a report rests on; if not, they are told.
 
         The person must be allowed to have the data that the thread held. By a window comes a press of somebody who is
-        perhaps not in the channel: then they must be able to read it.
+        perhaps not in the channel: then they must be able to read it. Whoever may approve may read what they approve.
         """
 
         def ask() -> Verdict:
@@ -75,6 +75,8 @@ class Gate:
             if by_window and not self._slack.may_read(message.channel, message.user, own):
                 return Verdict("access_refused")
             verdict = self._access.may(message, Action.LOOK)
+            if not verdict and as_approver and self._access.may(message, Action.APPROVE):
+                verdict = ALLOWED
             return verdict and self._access.may_have(message.user, message.thread, held)
 
         verdict = self._background.told(ask, otherwise=_UNKNOWN)

@@ -602,6 +602,7 @@ VARIANTS: dict[str, Row] = {
     "ReportButton download": Row(partial(report_button, do="download"), "analysis.zip", posts=True),
     "ApprovalButton skip": Row(partial(approval, do="skip"), "ana skipped it", team=EVERY, late=turn_stopped),
     "ApprovalButton reject": Row(partial(approval, do="reject"), "ana rejected it", team=EVERY, late=turn_stopped),
+    "ApprovalButton show": Row(partial(approval, do="show"), team=EVERY, opens=True),
     "ApprovalButton redo": Row(partial(approval, do="redo"), team=EVERY, opens=True, late=turn_stopped),
     "ApprovalButton go": Row(plan, "ana said go", team=PLAN, late=turn_stopped),
     "ApprovalButton approve": Row(stage, "ana approved it", team=PLAN, late=turn_stopped),
