@@ -23,7 +23,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Proposed, Settled
 from core.store import Store
 from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of
-from core.thread_cells import Held
+from core.thread_cells import Held, told_from
 from core.values import IncomingMessage, Language, ThreadKey
 
 
@@ -70,9 +70,13 @@ class Proposals:
         return "taken"
 
     def _show_prompts(self, thread: ThreadKey, press: Press, proposed: Proposed) -> str:
-        """Show what the model was told to whoever may decide. Returns a word for the log."""
+        """Show what the model was told to whoever may decide and look. Returns a word for the log."""
         claim = _message(thread, press.user, press.ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
         if not self._handler.gate.may(claim):
+            return "refused"
+        # The model was shown what cells of the thread printed.
+        held = told_from(list(self._store.thread_steps(thread.id).values()))
+        if not self._handler.gate.may_look(pressed(thread, press.user, press.ts), held):
             return "refused"
         language = self._language(press.user)
         if not self._slack.open_form(thread, press.trigger, drawn.prompts_view(proposed, language)):

@@ -10,7 +10,7 @@ from test_bot_access import BEN, CHANNEL, Bot, new_bot, threadbook  # noqa: F401
 
 from bot.memory import Proposals
 from core.interactions import MemoryButton, MemoryForm
-from core.steps import Commanded, FunctionDraft, Proposed, Settled, TeamNote
+from core.steps import CellRan, Commanded, FunctionDraft, Proposed, Settled, StatementRan, TeamNote
 from core.team_memory import MemoryDecision
 from core.thread_cells import Held
 from core.values import IncomingMessage, Lease, ThreadKey
@@ -24,10 +24,11 @@ PROPOSED = Proposed(
 class Taking:
     """In place of the handler: keeps what it is given."""
 
-    def __init__(self, *, may: bool = True) -> None:
+    def __init__(self, *, may: bool = True, may_have: frozenset[str] = frozenset()) -> None:
         self.taken: list[IncomingMessage] = []
         self.gate = self.background = self
         self._may = may
+        self._may_have = may_have
 
     def take_decision(self, message: IncomingMessage) -> None:
         self.taken.append(message)
@@ -36,7 +37,7 @@ class Taking:
         return self._may
 
     def may_look(self, message: IncomingMessage, held: Held, *, by_window: bool = False) -> bool:
-        return self._may
+        return self._may and self._may_have.issuperset(held.sources)
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
         work(*arguments)
@@ -107,6 +108,14 @@ def test_what_a_press_claims_is_looked_up(threadbook: Bot, other: dict[str, Any]
     taking = Taking()
     assert press(threadbook, taking, proposed(threadbook, PROPOSED), **other) == word
     assert taking.taken == []
+
+
+def test_what_the_model_was_told_is_shown_to_those_who_may_ask_the_sources_of_the_thread(threadbook: Bot) -> None:  # noqa: F811
+    ran = StatementRan(source="shop", sql="select 1", rows=1)
+    cell = CellRan(call_id="c", cell_id="x", title="Look", code="1", status="ok", statements=(ran,))
+    thread = proposed(threadbook, cell, PROPOSED)
+    assert press(threadbook, Taking(), thread, "prompts") == "refused"
+    assert press(threadbook, Taking(may_have=frozenset({"shop"})), thread, "prompts") == "shown"
 
 
 def test_change_opens_a_form_for_those_who_may(threadbook: Bot) -> None:  # noqa: F811
