@@ -273,15 +273,16 @@ def is_new_shell(before: Sequence[Step]) -> bool:
     return False
 
 
-def data_held(turns: Turns) -> Held:
-    """The data sources whose rows the thread holds, and the servers whose answers. A reset removes them.
+def data_held(turns: Turns, *, with_reports: bool = False) -> Held:
+    """The data sources whose rows the thread holds, and the servers whose answers. A reset removes them, but not from
+    its reports.
 
     Cells that were undone or died count too: the analyst still knows what they printed.
     """
     sources: set[str] = set()
     servers: set[str] = set()
     for step in _all(turns):
-        if isinstance(step, Forgot) and step.done:
+        if isinstance(step, Forgot) and step.done and not with_reports:
             sources.clear()
             servers.clear()
         if isinstance(step, Loaded | Imported):

@@ -8,7 +8,7 @@ from core.phrases import say
 from core.steps import Asked, Briefed, FileAbstract, Finished, Loaded, LoadedCell, LoadedMessage, Said, Step
 from core.thread_cells import since_reset
 from core.values import Language, StoredFile
-from workers.agent.about_steps import cells, data_held
+from workers.agent.about_steps import cells
 from workers.agent.effective_steps import effective_steps
 from workers.agent.program import program
 from workers.agent.text import clip
@@ -76,7 +76,7 @@ def _loaded(thread: CommandThread, other: OtherThread, link: str, renamed: Mappi
         kept.insert(0, LoadedCell(title=part.cell.title, code=code))
     reports = [step.report for step in steps if isinstance(step, Finished)]
     asked = [clip(step.text, QUESTION_CHARS) for step in steps if isinstance(step, Asked) and step.text.strip()]
-    command, held = thread.command, data_held(other.turns)
+    command, held = thread.command, other.held
     return Loaded(
         source=other.key.id,
         link=link,

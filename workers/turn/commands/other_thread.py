@@ -10,6 +10,7 @@ from core.authorization import Authorizer
 from core.commands import argument_of
 from core.phrases import say
 from core.steps import Step
+from core.thread_cells import Held
 from core.thread_links import imported_name, lone_link
 from core.values import IncomingMessage, ThreadKey
 from workers.agent.about_steps import data_held
@@ -27,16 +28,17 @@ class NotShown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OtherThread:
-    """A thread, and its steps as they are stored."""
+    """A thread, its steps as they are stored, and from where its rows and reports are."""
 
     key: ThreadKey
     turns: Sequence[Sequence[Step]]
+    held: Held
 
 
 def other_thread(thread: CommandThread) -> OtherThread:
     """The thread of the command's link. The author of the command can read it and may look there, everybody who reads
-    here can read it too, and the person may ask the sources of which it holds rows. Nobody learns whether a thread that
-    they may not see exists. Raises NotShown, SlackUnreachable.
+    here can read it too, and the person may ask the sources of its rows and reports. Nobody learns whether a thread
+    that they may not see exists. Raises NotShown, SlackUnreachable.
     """
     context, command, here = thread.context, thread.command, thread.key
     named = _named(thread, argument_of(command.command, command.text))
@@ -49,10 +51,11 @@ def other_thread(thread: CommandThread) -> OtherThread:
     if key.channel != here.channel and not _may_come_here(thread, key):
         raise NotShown(say("link_private", thread.language))
     turns = list(context.store.thread_steps(thread_id).values())
+    held = data_held(turns, with_reports=True)
     for place in {key, here}:
-        if refusal := held_back(context, place, command.user, command.author, data_held(turns)):
+        if refusal := held_back(context, place, command.user, command.author, held):
             raise NotShown(refusal)
-    return OtherThread(key, turns)
+    return OtherThread(key, turns, held)
 
 
 def _named(thread: CommandThread, said: str) -> list[str]:

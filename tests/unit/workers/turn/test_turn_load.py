@@ -192,6 +192,17 @@ def test_a_thread_with_rows_of_a_source_needs_the_right_to_it_here_too(asked: An
     assert not [step for step in all_steps(world, key) if step["kind"] == "asked"]
 
 
+def test_a_report_from_before_a_reset_is_loaded_by_who_may_ask_its_sources(asked: Any) -> None:  # noqa: F811
+    world = asked(COUNT, finish("Four orders."), finish("Two."), more=f'people = ["{ANA}"]\n')
+    for words in ("reset", "yes"):
+        world.say(words, thread=world.key)
+        world.settle(world.key)
+    refused = loaded(world, world.key, user=BEN)
+    assert not [step for step in all_steps(world, refused) if step["kind"] == "loaded"]
+    (step,) = [step for step in all_steps(world, loaded(world, world.key)) if step["kind"] == "loaded"]
+    assert (step["report"], step["sources"]) == ("Four orders.", ["shop"])
+
+
 def test_what_is_deleted_or_purged_there_is_gone_here(world: World) -> None:
     source = saved(world, finish("Done."))
     key = loaded(world, source)
