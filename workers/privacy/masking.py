@@ -14,6 +14,8 @@ from typing import Any
 
 from core.steps import Masked, Replied, Step
 from core.team_settings import PersonalKind
+from core.thread_cells import since_reset
+from workers.agent.about_steps import data_held
 from workers.privacy.detecting import find
 
 PLACEHOLDER = re.compile(r"<(?:email|phone|iban|card|id)_[1-9]\d{0,6}>")
@@ -38,6 +40,14 @@ def masked_in(turns: Iterable[Sequence[Step]]) -> dict[str, str]:
     }
 
 
+def values_of(turns: Sequence[Sequence[Step]]) -> dict[str, str]:
+    """The values behind the placeholders of the last of these turns. If the thread was reset with data of sources or
+    tools, those from before are not among them: after a reset everybody may go on."""
+    now = since_reset(turns)
+    held = data_held(turns[: len(turns) - len(now)], with_reports=True)
+    return masked_in(now if any(held) else turns)
+
+
 def restored(text: str, values: Mapping[str, str]) -> str:
     """The text with the values in place of their placeholders; one that was never shown stays as it is."""
     return PLACEHOLDER.sub(lambda match: values.get(match.group(), match.group()), text)
@@ -46,12 +56,19 @@ def restored(text: str, values: Mapping[str, str]) -> str:
 class Masker:
     """Masks the texts of one request. `given` are the placeholders so far; `new` collects those that it adds."""
 
-    def __init__(self, kinds: Collection[PersonalKind], given: Mapping[str, str], known: Iterable[str] = ()) -> None:
-        """`known` are texts of the thread that may stand in a request cut off: values in them are known whole."""
+    def __init__(
+        self,
+        kinds: Collection[PersonalKind],
+        given: Mapping[str, str],
+        known: Iterable[str] = (),
+        taken: Iterable[str] = (),
+    ) -> None:
+        """`known` are texts of the thread that may stand in a request cut off: values in them are known whole. `taken`
+        are placeholders that a new value may not get."""
         self._kinds = kinds
         self._by_value = {value: placeholder for placeholder, value in reversed(tuple(given.items()))}
         self._last: dict[str, int] = {}
-        for placeholder in given:
+        for placeholder in (*given, *taken):
             kind, _, number = placeholder.strip("<>").rpartition("_")
             self._last[kind] = max(self._last.get(kind, 0), int(number))
         self.new: list[Masked] = []

@@ -11,7 +11,7 @@ from core.telemetry import get_logger
 from core.values import Language
 from workers.agent.about_steps import payer
 from workers.models.base import Model, ModelError, ModelReply, ModelRequest, OnDelta
-from workers.privacy.masking import Masker, masked_in, restored
+from workers.privacy.masking import Masker, masked_in, restored, values_of
 from workers.turn.budgets import allowance, spent_of
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import privacy_of
@@ -61,8 +61,7 @@ class BuildModel:
         left = allowance(context.settings, context.store, turn.thread_id, self.name, turn.steps)
         if left is not None and left.calls <= 0:
             raise BudgetReached(say("build_over_budget", self._language, scope=left.scope))
-        values = masked_in(turn.turns)
-        masker = Masker(privacy_of(turn).redact, values)
+        masker = Masker(privacy_of(turn).redact, values_of(turn.turns), taken=masked_in(turn.turns))
         shown = masker.messages(request.messages) if privacy_of(turn).redact else request.messages
         asked = replace(request, messages=tuple(shown))
         began = time.monotonic()
@@ -85,4 +84,4 @@ class BuildModel:
             masked=tuple(masker.new),
         )
         turn.append_reply(step, spent=spent, user=payer(turn.steps))
-        return replace(reply, text=restored(reply.text, masked_in(turn.turns)))
+        return replace(reply, text=restored(reply.text, values_of(turn.turns)))

@@ -29,7 +29,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.program import Part
 from workers.agent.rerun import Plan, compare, plan, rerun_step, with_codes
 from workers.memory.functions.importing import setup_code
-from workers.privacy.masking import masked_in, restored
+from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import cell_ran
 from workers.turn.files import ThreadFiles
 from workers.turn.kept_rows import answers_again
@@ -95,7 +95,7 @@ class Room:
         with self._taken(thread_id, CLEAN_ROOM) as room:
             began = time.monotonic()
             self.files.place(room, inputs)
-            ran = self._run(room, made, masked_in(turns), began + limit_s, stop)
+            ran = self._run(room, made, values_of(turns), began + limit_s, stop)
         seconds = round(time.monotonic() - began, 1)
         if isinstance(ran, str):
             return _unchecked(ran, made, limit_s, seconds)
@@ -123,7 +123,7 @@ class Room:
             began = time.monotonic()
             self.files.place(room, inputs)
             prepare(room)
-            return self._run(room, made, masked_in(turns), began + limit_s, stop, answers=answers)
+            return self._run(room, made, values_of(turns), began + limit_s, stop, answers=answers)
 
     def run(  # noqa: PLR0917 - what a cell is and what it may ask
         self,

@@ -9,7 +9,7 @@ from core.team_settings import ChannelPrivacy
 from core.values import ThreadKey
 from workers.agent.actions import AskModel, Message
 from workers.agent.effective_steps import effective_steps
-from workers.privacy.masking import Masker, masked_in, restored
+from workers.privacy.masking import Masker, masked_in, restored, values_of
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn
 
@@ -32,7 +32,7 @@ def masked_messages(turn: OpenTurn, action: AskModel) -> tuple[tuple[Message, ..
     kinds = privacy_of(turn).redact
     if not kinds:
         return action.messages, ()
-    masker = Masker(kinds, masked_in(turn.turns), known=_texts(turn))
+    masker = Masker(kinds, values_of(turn.turns), known=_texts(turn), taken=masked_in(turn.turns))
     shown = list(masker.messages(action.messages))
     if shown and shown[0]["role"] == "system":
         note = turn.context.prompts.render("redacted", kinds=list(kinds))
@@ -41,14 +41,14 @@ def masked_messages(turn: OpenTurn, action: AskModel) -> tuple[tuple[Message, ..
 
 
 def with_values(turn: OpenTurn, code: str) -> str:
-    """The code as the sandbox runs it. Placeholders count as long as the thread lasts, also when masking is off now."""
-    return restored(code, masked_in(turn.turns))
+    """The code as the sandbox runs it. Placeholders count until a reset, also when masking is off now."""
+    return restored(code, values_of(turn.turns))
 
 
 def as_people_see(turns: Sequence[Sequence[Step]], privacy: ChannelPrivacy) -> tuple[tuple[Step, ...], ...]:
     """The effective steps for a report: with the values in place of the placeholders, if the team wants that."""
     effective = effective_steps(turns)
-    values = masked_in(turns) if privacy.reports == "values" else {}
+    values = values_of(turns) if privacy.reports == "values" else {}
     if not values:
         return effective
     return tuple(tuple(_restored(step, values) for step in steps) for steps in effective)

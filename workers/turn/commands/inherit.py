@@ -21,7 +21,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.program import Part
 from workers.agent.replaying import not_rebuilt, replay
 from workers.agent.text import clip
-from workers.privacy.masking import masked_in, restored
+from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import OUTPUT_CHARS
 from workers.turn.commands.fork import left_out_lines
 from workers.turn.commands.thread import CommandThread
@@ -69,7 +69,7 @@ def _run(thread: CommandThread) -> tuple[int, list[NotRebuilt], list[str]]:
     plan = replay(effective_steps(thread.turns))
     parts, made = dict(plan.parts), dict(plan.made)
     gone = {one.cell: one for one in plan.left_out}
-    values = masked_in(thread.turns)
+    values = values_of(thread.turns)
     failed: set[str] = set()
     other: list[str] = []
     for number in sorted({*parts, *made}):

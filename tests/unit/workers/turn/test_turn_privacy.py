@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from turn_world import CHANNEL, Death, NewWorld, World, cell, finish, question
+from test_turn_sources import PEOPLE, Asked, asked, follows  # noqa: F401 - a fixture
+from turn_world import ANA, BEN, CHANNEL, Death, NewWorld, World, cell, finish, question
 
 from core.steps import CellRan, Replied, Step
 from core.values import ThreadKey
@@ -150,6 +151,24 @@ def test_a_follow_up_has_the_same_placeholders_and_its_report_as_it_was_written(
     assert "ana@example.org" not in model.heard
     assert "<email_2> then?" in model.heard
     assert "Write to <email_1>." in model.heard
+
+
+def test_after_a_reset_no_placeholder_gives_back_a_value_of_the_rows_before(asked: Asked) -> None:  # noqa: F811
+    look = cell("n = len(query('select 1 as n from orders'))\nprint('zoe' + chr(64) + 'shop.example')")
+    world = asked(look, finish("Somebody."), more=f"{PEOPLE}{VALUES}")
+    key = world.key  # type: ignore[attr-defined]
+    for words in ("reset", "yes"):
+        follows(world, words, user=ANA)
+    before = world.text(key)  # a card has shown the output
+    later: list[Any] = [[] for _ in world.turns(key)]
+    backwards = cell("print('<email_1>'[::-1])\nprint('max' + chr(64) + 'shop.example')")
+    world.model = ScriptedModel(turns=[*later, [backwards, finish("Ask <email_1>, not <email_2>.")]])
+    world.say("who is it?", thread=key, user=BEN)
+    world.settle(key)
+    (step,) = world.steps(key, "cell")
+    assert step["stdout"].splitlines() == [">1_liame<", "max@shop.example"]
+    assert world.text(key).count("zoe@") == before.count("zoe@")
+    assert world.text(key).count("max@") >= 2, "on the card and in the report"
 
 
 def test_a_worker_that_dies_anywhere_changes_no_placeholder(new_world: NewWorld) -> None:
