@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
+from workers.agent.provenance.grids import label_of
 from workers.agent.provenance.numerals import Day, scan_days
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, words_in
 
@@ -79,7 +80,9 @@ class Scene:
         for key in (*self._labels, *self._forms):
             if key:
                 self._longest[key[0]] = max(self._longest[key[0]], min(len(key), _LONGEST))
-        self.mentions = self._find(reading.text, prose=True)
+        named = ((start, end, label_of(name)) for start, end, name in reading.names)
+        whole = (Mention(*each) for each in named if each[2] and (isinstance(each[2], Day) or each[2] in self._labels))
+        self.mentions = sorted([*self._find(reading.text, prose=True), *whole])
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
         self._claims: dict[tuple[int, int], int] = defaultdict(int)

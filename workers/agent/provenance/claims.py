@@ -31,13 +31,14 @@ _TEXT_WORDS = ("", "text", "txt", "plain", "plaintext")
 _TEXT_TABLE = re.compile(r"^[ \t|]*[^\W\d_][^={};\n]{0,100}?(?:[ \t]{2,}|\t|\|)[^={};\n]{0,100}\d", re.MULTILINE)
 """A line of a table with its columns in line: a name, then a number."""
 _ONLY_A_FIGURE = re.compile(r"[-−–+±(]?\W?\d[\d.,'’\s]*[^\w\s]?\s?\w{0,12}\W?")
+_FILE = re.compile(
+    r"(?<![\w.-])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|docx?|zip|sql|db)\b"
+)
 _BLANKED = (
     re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\)(?=\S*)"),
     re.compile(r"<[a-zA-Z/!][^>\n]{0,500}>"),
     re.compile(r"https?://\S+"),
-    re.compile(
-        r"(?<![\w.-])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|"
-        r"docx?|zip|sql|db)\b"),
+    _FILE,
     re.compile(r"^[ \t>]{0,12}\d{1,3}[.)](?=\s)", re.MULTILINE),
     re.compile(r"\[\^?\d{1,3}\]"),
     re.compile(
@@ -122,6 +123,8 @@ class Reading:
     claims: list[Claim] = field(default_factory=list)
     marks: Marks = "unsure"
     headings: list[tuple[int, int]] = field(default_factory=list)
+    names: list[tuple[int, int, str]] = field(default_factory=list)
+    """What stands as code, and names of files: blank in `text`, for they claim nothing, but they may name a row."""
 
 
 @dataclass(slots=True)
@@ -134,9 +137,9 @@ class _Cell:
 def read_report(report: str) -> Reading:
     """The claims of a report's Markdown, at most of its first 60,000 characters."""
     text = blanked(report[:MAX_REPORT])
-    reading = Reading(text, marks=marks_of(text))
+    reading = Reading(text, marks=marks_of(text), names=_names(report[:MAX_REPORT]))
     numerals = _with_shared_units(scan(text, reading.marks), text)
-    tables = list(_tables(text))
+    tables = list(_tables(text, reading.names))
     inside = [(start, end) for start, end, _ in tables]
     for number, (start, end, rows) in enumerate(tables):
         reading.claims += _table_claims(_within(numerals, start, end), rows, number)
@@ -208,6 +211,17 @@ def blanked(report: str) -> str:
     return _EMPHASIS.sub(lambda match: FILLER * len(match[0]), text)
 
 
+def _names(report: str) -> list[tuple[int, int, str]]:
+    """The names of a report that `blanked` leaves out, with their places."""
+    text = _FENCED.sub(_without_marks, _narrow(report))
+    found = [
+        (*code.span("inside"), code["inside"].strip())
+        for code in _MARKED.finditer(text)
+        if not _ONLY_A_FIGURE.fullmatch(code["inside"])
+    ]
+    return found + [(*file.span(), file[0]) for file in _FILE.finditer(_MARKED.sub(_without_marks, text))]
+
+
 def _narrow(report: str) -> str:
     """The report with its full-width numbers in the digits of all others; each letter keeps its place."""
     return _WIDE_NUMBER.sub(lambda match: match[0].translate(_NARROW), report)
@@ -277,7 +291,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _tables(text: str) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
+def _tables(text: str, names: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
     """The Markdown tables: where each starts and ends, and its rows of cells, the heading first."""
     place, lines = 0, []
     for line in text.split("\n"):
@@ -296,6 +310,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
         while end < len(lines) and _ROW.match(lines[end][1]) and lines[end][1].strip():
             end += 1
         rows = [_cells(*lines[n]) for n in range(at, end) if n != at + 1]
+        _name_cells(rows, names)
         last = lines[end - 1]
         yield lines[at][0], last[0] + len(last[1]), rows
         at = end
@@ -311,6 +326,12 @@ def _cells(start: int, line: str) -> list[_Cell]:
     if cells and not cells[0].text and line.lstrip().startswith("|"):
         cells = cells[1:]
     return cells[:-1] if cells and not cells[-1].text and line.rstrip().endswith("|") else cells
+
+
+def _name_cells(rows: Sequence[Sequence[_Cell]], names: Sequence[tuple[int, int, str]]) -> None:
+    """Give a cell that holds nothing but code, or the name of a file, that name as its text."""
+    for cell in (cell for row in rows for cell in row if not cell.text):
+        cell.text = next((name for start, end, name in names if cell.start <= start and end <= cell.end), "")
 
 
 def _table_claims(numerals: Sequence[Numeral], rows: Sequence[Sequence[_Cell]], number: int) -> Iterator[Claim]:

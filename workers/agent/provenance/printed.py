@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from workers.agent.provenance.facts import Family, Grid, Label, is_statistic
 from workers.agent.provenance.grids import (
@@ -18,12 +18,12 @@ from workers.agent.provenance.grids import (
     number_in,
     unit_of,
 )
+from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
 from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
 from workers.agent.provenance.words import Key, key_of
 
 MAX_TEXT = 64_000
-_MAX_RUN = 400
 _MOST_TRIES = 4
 """Of reading lines that look like one table as one, each time without the line above: sentences may stand above it."""
 _MOST_MEASURES = 24
@@ -31,8 +31,6 @@ _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
 """A line with a name and its figure, and one blank between them. A list of such lines is not aligned."""
-_COUNT = re.compile(r"^(?P<count> *\d+) (?P<name>\S.*)$")
-"""A line of `uniq -c` or `wc -l`: the count, one blank, and the name that it belongs to."""
 _LABEL_END = re.compile(r"[:=]")
 _LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
 
@@ -49,12 +47,12 @@ def read_text(text: str, reader: Reader) -> Found:
         return found
     at = run = tries = 0
     while at < len(lines):
-        end = _while(lines, at, lambda line: _PAIR.match(line) is not None)
+        end = run_of(lines, at, lambda line: _PAIR.match(line) is not None)
         if end - at >= 2 and _PAIR.match(lines[at]) and len({len(line) for line in lines[at:end]}) > 1:
             _lines(lines[at:end], reader, at + 1, found)
             at = end
             continue
-        if (end := _counted(lines, at, reader, found)) > at:
+        if (end := listed(lines, at, reader, found)) > at:
             at = end
             continue
         is_no_table = at < run and tries == _MOST_TRIES
@@ -98,27 +96,6 @@ def _before_literal(text: str, reader: Reader, line: int, found: Found) -> None:
         _lines([name], reader, line, found)
 
 
-def _counted(lines: Sequence[str], at: int, reader: Reader, found: Found) -> int:
-    """Read a list of counts that stand one below the other in front of their names. Returns where it ends, `at` when
-    there is none."""
-    first = _COUNT.match(lines[at])
-    if first is None:
-        return at
-    width = first.end("count")
-    end = _while(lines, at, lambda line: (told := _COUNT.match(line)) is not None and told.end("count") == width)
-    told = [_COUNT.match(line) for line in lines[at:end]]
-    cells = [(one["name"], one["count"]) for one in told if one]
-    names = {name for name, _ in cells}
-    if end - at < 2 or len(names) < len(cells) or not any(count[0] == " " for _, count in cells):
-        return at
-    if any(" " in name and any(one.kind == "number" for one in scan(name, reader.marks)) for name in names):
-        return at
-    rows = [(at + place, [name, count]) for place, (name, count) in enumerate(cells, 1)]
-    add_grid(["", ""], rows, [[None, number_in(count, reader.marks)] for _, count in cells], reader, found)
-    note_days(lines[at:end], reader, found, at)
-    return end
-
-
 def _run_end(lines: Sequence[str], at: int) -> int:
     """The end of the run of lines that look like one table: they are as long as the first, or have as many pipes or
     commas."""
@@ -127,31 +104,31 @@ def _run_end(lines: Sequence[str], at: int) -> int:
         return at + 1
     pipes, commas = first.count("|"), first.count(",")
     if pipes >= 2 and first.lstrip().startswith("|"):
-        return _while(lines, at, lambda line: line.count("|") >= 2)
+        return run_of(lines, at, lambda line: line.count("|") >= 2)
     if commas and ", " not in first and not first.lstrip().startswith(("{", "[", "(")):
-        end = _while(lines, at, lambda line: line.count(",") == commas and ", " not in line)
+        end = run_of(lines, at, lambda line: line.count(",") == commas and ", " not in line)
         if end - at >= 2:
             return end
     if first.count("\t"):
-        return _while(lines, at, lambda line: line.count("\t") == first.count("\t"))
+        return run_of(lines, at, lambda line: line.count("\t") == first.count("\t"))
     width = len(first)
     if "  " not in first.strip() and " " not in first.strip():
         second = lines[at + 1] if at + 1 < len(lines) else ""
         if not second.strip() or len(second.rstrip()) <= width:
             return at + 1
         # The name of an index stands alone above a series, narrower than the rows.
-        end = _while(lines, at + 1, lambda line: len(line) == len(second))
+        end = run_of(lines, at + 1, lambda line: len(line) == len(second))
         return end if end - at >= 3 and _numbers_at_end(lines[at + 1 : end]) else at + 1
     # Below the rows, an indented line is the header of the next table: the names of an index begin at the margin.
     below = at + 2
-    end = _while(lines, at, lambda line: len(line) == width or (len(line) < width and _is_narrow(line)))
+    end = run_of(lines, at, lambda line: len(line) == width or (len(line) < width and _is_narrow(line)))
     end = next((n for n in range(below, end) if len(lines[n]) < width and lines[n][0].isspace()), end)
     if end - at >= 2:
         return end
     second = lines[at + 1] if at + 1 < len(lines) else ""
     if second.strip() and "  " in first and not scan(first, "point"):
         # A header that is narrower than its rows: names of index levels above a series.
-        end = _while(lines, at + 1, lambda line: len(line) == len(second))
+        end = run_of(lines, at + 1, lambda line: len(line) == len(second))
         if end - at >= 3 and _numbers_at_end(lines[at + 1 : end]):
             return end
     return at + 1
@@ -164,13 +141,6 @@ def _is_narrow(line: str) -> bool:
 
 def _numbers_at_end(lines: Sequence[str]) -> bool:
     return all(re.search(r"[\d%]\s*$", line) for line in lines)
-
-
-def _while(lines: Sequence[str], at: int, like: Callable[[str], bool]) -> int:
-    end = at
-    while end < len(lines) and end - at < _MAX_RUN and lines[end].strip() and like(lines[end]):
-        end += 1
-    return max(end, at + 1)
 
 
 _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")
