@@ -19,6 +19,7 @@ from workers.agent.provenance.columns import is_ratio, pairs, significant, small
 from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
 from workers.agent.provenance.matching import direction, is_level
 from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.spans import of_spans
 from workers.agent.provenance.words import (
     BASE_CUE,
     CHANGE,
@@ -117,6 +118,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     if cued or has_word(key_of(claim.column), CHANGE_WORDS):
         yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
     yield from _match(claim, bench, _sums(claim, bench, percent=False))
+    yield from _match(claim, bench, (Derived(*each) for each in of_spans(bench)))
     if not claim.in_table:
         found = (Derived("sum", side.facts, side.value) for side in totals(claim, bench))
         yield from _match(claim, bench, found)
