@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Literal
 
 from workers.agent.provenance.alike import Alike
@@ -20,15 +19,15 @@ from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
+from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.pools import Said, from_pool
 from workers.agent.provenance.tokens import Token, find_tokens
-from workers.agent.provenance.words import CURRENCIES
+from workers.agent.provenance.words import CURRENCIES, TOTAL, says
 from workers.agent.provenance.workbench import Workbench
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
-_NEAREST = 3
 _MOST_PLACES = 4
 _MOST_BEFORE = 10
 _SURE_DIGITS = 3
@@ -215,7 +214,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
     found = _found(claim, work)
     best = _best(found, claim, work)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
-        _note(claim, work, "unsourced", reason="chart", near=(_shown(other), _shown(best.fact)))
+        _note(claim, work, "unsourced", reason="chart", near=(shown(other), shown(best.fact)))
     elif best is not None:
         _back(claim, best.fact, work)
     elif claim.small and not claim.in_table:
@@ -363,9 +362,9 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
 
 def _check_ranks(work: _Work) -> None:
     """Take back the figures of sentences that name the wrong row as the first or the last."""
-    shown = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
-    for claim, own, leader in misplaced(work.scene, work.facts, shown):
-        _note(claim, work, "unsourced", reason="rank", near=(_shown(leader), _shown(own)))
+    backing = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
+    for claim, own, leader in misplaced(work.scene, work.facts, backing):
+        _note(claim, work, "unsourced", reason="rank", near=(shown(leader), shown(own)))
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
@@ -386,7 +385,14 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         return
     elif token.operand is not None:
         fault = "value"
-    _note(claim, work, "unsourced", reason="tag", near=(*near, *_nearest(claim, (), work))[:_NEAREST], fault=fault)
+    _note(
+        claim,
+        work,
+        "unsourced",
+        reason="tag",
+        near=(*near, *nearest(claim, (), work.scene, work.facts))[:MOST_NEAR],
+        fault=fault,
+    )
 
 
 def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Fact | None:
@@ -412,7 +418,10 @@ def _others(claim: Claim, work: _Work) -> list[tuple[Claim, float, float, Fact |
 
 def _derive(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bool = False) -> bool:
     others = _others(claim, work)
-    one = None if _is_wrong(claim, found, work, late=late) else derive(claim, others, work.scene, work.facts)
+    wrong = _is_wrong(claim, found, work, late=late)
+    one = derive(claim, others, work.scene, work.facts) if not wrong or _may_be_own_sum(claim, found, work) else None
+    if one is not None and wrong and not _is_own_sum(claim, one, work):
+        one = None
     if one is None:
         return _count(claim, work)
     _note_derived(claim, one, work)
@@ -430,6 +439,21 @@ def _is_wrong(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bo
     )
     turned = any(each.against == "sign" and (each.strong or late) for each in found)
     return turned or (wrong and claim.numeral.unit not in ("%", "pp"))
+
+
+def _may_be_own_sum(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
+    """Whether a value of another row may also be the sum of the claim's own rows: it is small, and a total is told."""
+    text = f"{claim.row} {claim.column}" if claim.in_table else work.scene.reading.text[slice(*claim.span)]
+    return significant(claim) < _SURE_DIGITS and says(TOTAL, text) and all(each.against != "sign" for each in found)
+
+
+def _is_own_sum(claim: Claim, one: Derived, work: _Work) -> bool:
+    """Whether a figure is the sum of rows that the claim names, and of no others."""
+    return (
+        one.how == "sum"
+        and len(one.facts) > 1
+        and all(work.scene.agrees(claim, fact) and work.scene.conflict(claim, fact) is None for fact in one.facts)
+    )
 
 
 def _is_of_another_kind(claim: Claim, fact: Fact) -> bool:
@@ -482,35 +506,7 @@ def _settle_unsourced(claim: Claim, found: Sequence[Candidate], work: _Work) -> 
     reasons = [each.against for each in found if each.against]
     order: tuple[Reason, ...] = ("row", "sign", "unit", "earlier")
     reason: Reason = next((each for each in order if each in reasons), "row" if found else "unknown")
-    _note(claim, work, "unsourced", reason=reason, near=_nearest(claim, found, work))
-
-
-def _nearest(claim: Claim, found: Sequence[Candidate], work: _Work) -> tuple[str, ...]:
-    """What the model may have meant: the same value elsewhere, then what the outputs show for this row."""
-    facts = [each.fact for each in found[:_NEAREST]]
-    value = bounds(claim, work.scene.reading.text)[0].value
-    named = ((id(family), label) for family, labels in work.scene.families_named(claim) for label in labels)
-    own = list(islice((fact for fact in work.facts.labelled(named) if fact.turn == 0), 200))
-    close = sorted(own, key=lambda fact: _distance(fact, value))[:_NEAREST]
-    if not facts and not close:
-        spread = [
-            f for f in work.facts.near(value * 0.9, value * 1.1, percent=claim.numeral.unit == "%") if f.turn == 0
-        ]
-        close = sorted(spread, key=lambda fact: _distance(fact, value))[:_NEAREST]
-    return tuple(dict.fromkeys(_shown(fact) for fact in [*facts, *close]))[:_NEAREST]
-
-
-def _distance(fact: Fact, value: float) -> float:
-    sizes = (abs(fact.scaled), abs(fact.value) * 100)
-    return min(abs(size - value) / (abs(value) + 1e-12) for size in sizes)
-
-
-def _shown(fact: Fact) -> str:
-    where = f"cell {fact.place.cell}" if fact.place.cell else fact.place.what
-    line = f", line {fact.place.line}" if fact.place.line else ""
-    about = fact.place.about or "–"
-    value = f"{fact.value:.10g}{'%' if fact.unit == '%' else ''}"
-    return f"{value} ({where}{line}: {about})"
+    _note(claim, work, "unsourced", reason=reason, near=nearest(claim, found, work.scene, work.facts))
 
 
 def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced`
