@@ -16,7 +16,7 @@ from workers.agent.provenance.alike import Result, formulas, may_be_money, sign_
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.columns import significant, small_grids
 from workers.agent.provenance.facts import Fact, Grid, is_total
-from workers.agent.provenance.matching import bounds
+from workers.agent.provenance.matching import bounds, in_points
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, says
 from workers.agent.provenance.workbench import Workbench
@@ -108,7 +108,10 @@ def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
     """What can be computed from the row that the claim names, from all rows together, or from one record."""
     if claim.in_table:
         return
-    if claim.numeral.unit in ("%", "pp"):
+    if claim.numeral.unit == "pp" or in_points(claim, bench.text):
+        yield from _points_since_the_period_before(claim, bench)
+        return
+    if claim.numeral.unit == "%":
         yield from _since_the_period_before(claim, bench)
         return
     for grid in bench.facts.grids:
@@ -151,6 +154,18 @@ def _since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]
             if base is not None and base.scaled:
                 change = (fact.scaled - base.scaled) / abs(base.scaled) * 100
                 yield Result("change", (fact, base), change, True, "")
+
+
+def _points_since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]:
+    """The points from the period before to a percentage that the sentence gives: "up 1.7 points to 24.0 %"."""
+    for fact in (o.fact for o in bench.said if o.percent and o.fact is not None) if _compares(claim, bench) else ():
+        dated = any(isinstance(label, Day) for family, label in fact.keys if not family.columns)
+        if not dated or fact.grid is None:
+            continue
+        base = next((one for one in fact.grid.column(fact.column) if one.row == fact.row - 1), None)
+        if base is not None:
+            factor = 1.0 if fact.unit == "%" or abs(fact.value) > 1 else 100.0
+            yield Result("difference", (fact, base), (fact.scaled - base.scaled) * factor, True, "")
 
 
 def _of_halves(claim: Claim, bench: Workbench, grid: Grid) -> Iterator[Result]:

@@ -36,3 +36,26 @@ def test_the_mean_of_other_months_is_not_that_of_the_span() -> None:
 def test_a_span_of_months_without_a_year_is_of_one_year() -> None:
     both = ISO + ISO.replace("2025", "2026").partition("\n")[2]
     assert states("January to July averaged 1,366.", both) == {"1,366": "unsourced"}
+
+
+QUARTERS = (
+    "quarter  revenue  margin_pct\n2024-Q4    81200        21.4\n2025-Q1    79500        20.9\n"
+    "2025-Q2    84100        22.3\n2025-Q3    90350        24.0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "figure"),
+    [
+        ("The margin rose by 1.7 percentage points to 24.0 %.", "1.7 percentage points"),
+        ("Die Marge steigt um 1,7 Prozentpunkte auf 24,0 %.", "1,7 Prozentpunkte"),
+        ("2025年第三季度毛利率提高1.7个百分点至24.0%。", "1.7个百分点"),
+    ],
+)
+def test_points_to_a_percentage_are_those_from_the_period_before(report: str, figure: str) -> None:
+    assert states(report, QUARTERS)[figure] == "derived"
+    wrong = figure.replace("1", "2", 1)
+    assert states(report.replace(figure, wrong), QUARTERS)[wrong] == "unsourced"
+    fell = {"rose": "fell", "steigt": "sinkt", "提高": "下降"}
+    turned = next(report.replace(up, down) for up, down in fell.items() if up in report)
+    assert states(turned, QUARTERS)[figure] == "unsourced"
