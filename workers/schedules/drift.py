@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from core.phrases import say
 from core.steps import ColumnNote, FileAbstract, TableNote
-from core.values import StoredFile
+from core.values import Language, StoredFile
 
 FAR = 10.0
 """A median this many times the spread of the middle half away from the old one is another quantity, or another unit."""
@@ -21,6 +23,7 @@ _KNOWN_LEVELS = 0.5
 NO_TYPE = "null"
 """The type of a column without a single value: it may be any."""
 _QUARTILES = 5
+_LISTED = 4
 _DIGITS = re.compile(r"\d+")
 
 
@@ -71,7 +74,7 @@ def newest_of(inputs: Sequence[StoredFile], pattern: str, known: Iterable[Stored
     return found
 
 
-def drift(before: FileAbstract, now: FileAbstract) -> list[str]:
+def drift(before: FileAbstract, now: FileAbstract, language: Language = "en") -> list[str]:
     """What of the new file the code was not written for, a sentence fragment each; empty when it fits."""
     found: list[str] = []
     tables = {table.name: table for table in now.tables}
@@ -79,43 +82,46 @@ def drift(before: FileAbstract, now: FileAbstract) -> list[str]:
     for table in before.tables:
         other = now.tables[0] if alone else tables.get(table.name)
         if other is None:
-            found.append(f"{now.path}: no table {table.name!r}")
+            gone = say("drift_no_table", language, name=repr(table.name))
+            found.append(f"{now.path}: {gone}")
             continue
-        found += [f"{now.path}: {each}" for each in table_drift(table, other)]
+        found += [f"{now.path}: {each}" for each in table_drift(table, other, language)]
     return found
 
 
-def table_drift(before: TableNote, now: TableNote) -> list[str]:
+def table_drift(before: TableNote, now: TableNote, language: Language = "en") -> list[str]:
     """What of the new table the code was not written for, a sentence fragment each; empty when it fits."""
     if before.rows and now.rows == 0:
-        return ["no rows"]
+        return [say("drift_no_rows", language)]
     there = {column.name: column for column in now.columns}
     names = {*there, *now.more_names}
     gone = [column.name for column in before.columns if column.name not in names]
     gone += [name for name in before.more_names if name not in names]
     if gone:
         new = sorted(names - {column.name for column in before.columns} - set(before.more_names))
-        more = f" (new: {_listed(new)})" if new else ""
-        return [f"no column {_listed(gone)}{more}"]
+        told = say("drift_no_column", language, names=_listed(gone, language))
+        others = say("drift_new", language, names=_listed(new, language))
+        return [f"{told} ({others})" if new else told]
     pairs = ((column, there[column.name]) for column in before.columns if column.name in there)
-    return [why for column, other in pairs if (why := _column(column, other))]
+    return [why for column, other in pairs if (why := _column(column, other, language))]
 
 
-def _column(before: ColumnNote, now: ColumnNote) -> str:
+def _column(before: ColumnNote, now: ColumnNote, language: Language) -> str:
+    tell = partial(say, language=language, name=repr(before.name))
     if NO_TYPE not in (before.dtype, now.dtype) and _kind(before.dtype) != _kind(now.dtype):
-        return f"column {before.name!r} was {before.dtype} and is {now.dtype}"
+        return tell("drift_type", before=before.dtype, now=now.dtype)
     if now.missing - before.missing > MISSING:
-        return f"column {before.name!r}: {now.missing:.0%} are missing, {before.missing:.0%} were"
+        return tell("drift_missing", before=f"{before.missing:.0%}", now=f"{now.missing:.0%}")
     if before.levels and now.levels:
         kept = {level.value for level in before.levels} & {level.value for level in now.levels}
         if len(kept) < _KNOWN_LEVELS * len(before.levels):
             gone = sorted({level.value for level in before.levels} - kept)
-            return f"column {before.name!r}: no {_listed(gone)} any more"
+            return tell("drift_levels", values=_listed(gone, language))
     old, new = _quartiles(before), _quartiles(now)
     if old and new:
         width = max(old[3] - old[1], abs(old[2]) * 0.05, 1e-9)
         if abs(new[2] - old[2]) > FAR * width:
-            return f"column {before.name!r}: the middle value was {old[2]:g} and is {new[2]:g}"
+            return tell("drift_middle", before=f"{old[2]:g}", now=f"{new[2]:g}")
     return ""
 
 
@@ -138,6 +144,7 @@ def _quartiles(column: ColumnNote) -> list[float]:
         return []
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:4])
-    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
+def _listed(names: Sequence[str], language: Language) -> str:
+    shown = ", ".join(repr(name) for name in names[:_LISTED])
+    more = len(names) - _LISTED
+    return say("drift_and_more", language, names=shown, count=more) if more > 0 else shown

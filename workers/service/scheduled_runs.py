@@ -12,6 +12,7 @@ from functools import partial
 
 from core.authorization import Authorizer
 from core.days_off import days_off
+from core.phrases import say
 from core.schedule_times import zone_of
 from core.schedules import RunOutcome, Why
 from core.settings import Settings
@@ -19,7 +20,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Briefed, CellRan, FileAbstract, Step
 from core.store import Store
 from core.store.schedules import ClaimedRun, ScheduleRow
-from core.values import StoredFile, ThreadKey
+from core.values import Language, StoredFile, ThreadKey
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
@@ -32,6 +33,8 @@ from workers.turn.live_rows import LiveRows
 
 TRIES = 5
 """Runs of one due time that may fail without a fault of code or data."""
+_MOST_FIGURES = 5
+"""Names that a message lists of figures that a run does not show."""
 
 
 class Drifted(Exception):
@@ -98,7 +101,7 @@ class ScheduledRuns:
             return True
 
         others = [(old, new) for old, new in changed if old.sha256 != new.sha256]
-        prepare = partial(self._check_new_files, turns, others)
+        prepare = partial(self._check_new_files, turns, others, language=schedule.order.language)
         began = time.monotonic()
         try:
             ran = self._room.rerun(
@@ -152,7 +155,7 @@ class ScheduledRuns:
         figures = figures_now(effective_steps(turns), made, ran)
         seen = {figure.place for figure in figures}
         if missing := [figure.name for figure in schedule.shown if figure.place not in seen]:
-            return RunOutcome(why="drift", details=tuple(f"{name} is not shown any more" for name in missing[:5]))
+            return RunOutcome(why="drift", details=_not_shown(missing, schedule.order.language))
         return RunOutcome(figures=tuple(figures))
 
     def _turns(self, schedule: ScheduleRow) -> list[list[Step]]:
@@ -173,7 +176,12 @@ class ScheduledRuns:
         return [new.model_copy(update={"name": old.name}) for old, new in pairs], pairs
 
     def _check_new_files(
-        self, turns: Sequence[Sequence[Step]], changed: Sequence[tuple[StoredFile, StoredFile]], room: str
+        self,
+        turns: Sequence[Sequence[Step]],
+        changed: Sequence[tuple[StoredFile, StoredFile]],
+        room: str,
+        *,
+        language: Language,
     ) -> None:
         """Compare new files with the descriptions of those that the code was written for. Raises Drifted."""
         described = {
@@ -184,16 +192,20 @@ class ScheduledRuns:
             return
         paths = [file.path for file in before]
         result = self._room.sessions.run(room, "look", describe_code(paths), timeout_s=DESCRIBE_TIMEOUT_S)
-        now, problems = read_abstracts(result, "en", paths)
+        now, problems = read_abstracts(result, language, paths)
         names = {old.sha256: new.name for old, new in changed}
         called = {file.path: names[file.sha256] for file in before}  # people know the new file by its own name
         found = [f"{called.get(problem.name, problem.name)}: {problem.why}" for problem in problems]
         there = {file.path: file for file in now}
         for file in before:
             if file.path in there:
-                found += drift(file, there[file.path].model_copy(update={"path": called[file.path]}))
+                found += drift(file, there[file.path].model_copy(update={"path": called[file.path]}), language)
         if found:
             raise Drifted(found)
+
+
+def _not_shown(names: Sequence[str], language: Language) -> tuple[str, ...]:
+    return tuple(say("drift_figure", language, name=name) for name in names[:_MOST_FIGURES])
 
 
 def is_day_off(settings: Settings, schedule: ScheduleRow, due_at: datetime) -> bool:

@@ -175,11 +175,13 @@ class LiveRows:
         if before is None:
             return
         left.remove(before)
+        where, language = f"{title}, {ask.source}", self._schedule.order.language
         if before.rows and not answer.rows:
-            self.drift.append(f"{title}, {ask.source}: a query gives no rows any more")
+            empty = say("drift_query_empty", language)
+            self.drift.append(f"{where}: {empty}")
         elif (kept := self._kept(before)) is not None:
-            found = table_drift(kept, described(descriptor))
-            self.drift += [f"{title}, {ask.source}: {each}" for each in found]
+            found = table_drift(kept, described(descriptor), language)
+            self.drift += [f"{where}: {each}" for each in found]
 
     def _kept(self, before: StatementRan) -> TableNote | None:
         """The rows of the report, described; None when they were not kept."""

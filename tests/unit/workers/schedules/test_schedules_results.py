@@ -51,3 +51,9 @@ def test_levels_that_are_gone_and_another_unit_are_told() -> None:
     assert table_drift(described(before), described(now)) == ["column 'plan': no 'free', 'pro' any more"]
     cents = table_drift(described(rows(eur=[1.0, 2.5, 3.0] * 4)), described(rows(eur=[100.0, 250.0, 300.0] * 4)))
     assert cents == ["column 'eur': the middle value was 2.5 and is 250"]
+
+
+def test_what_differs_is_said_in_the_language_of_the_schedule() -> None:
+    before, now = described(rows(plan=["free", "pro"] * 4)), described(rows(tarif=["free", "pro"] * 4))
+    assert table_drift(before, now, "de") == ["keine Spalte 'plan' (neu: 'tarif')"]
+    assert table_drift(before, now, "fr") == ["pas de colonne 'plan' (nouvelles : 'tarif')"]
