@@ -81,6 +81,7 @@ def opened(source: Source) -> Iterator[Driver]:
         yield driver
 
 
+@pytest.mark.timeout(900)  # a hundred statements, each with a connection of its own
 def test_with_the_guard_off_no_hostile_statement_has_an_effect(world: World) -> None:
     before = world.checksum()
     dialect = world.source().kind.dialect
