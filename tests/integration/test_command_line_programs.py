@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.settings import load_settings
-from core.steps import CellRan, FileAbstract, StoredFile, TableData
+from core.steps import CellRan, FileAbstract, TableData
+from core.values import StoredFile
 from executor.launch import running_host
 from workers.agent.program import Part
 from workers.builder.requirement import RunTable
