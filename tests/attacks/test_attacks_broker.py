@@ -125,7 +125,7 @@ def test_no_cell_finds_where_its_rows_came_from(
 def test_a_forged_request_is_refused_with_a_sentence(
     client: SessionClient, requests: SourceRequests, payload: dict[str, Any]
 ) -> None:
-    code = f"{RUNNER}\ntry: print('BREACHED', runner._exchange('query', {payload!r}))\n"
+    code = f"{RUNNER}\ntry: print('BREACHED', runner.requests.exchange('query', {payload!r}))\n"
     code += "except RuntimeError as error: print(error)"
     result = client.run("forged", f"{payload}", code, on_request=requests)
     assert result.status == "ok"
@@ -153,7 +153,7 @@ def test_every_limit_of_a_result_ends_in_a_sentence_and_the_thread_goes_on(
 def test_the_file_of_rows_can_be_read_and_nothing_else(client: SessionClient, requests: SourceRequests) -> None:
     code = f"""{RUNNER}{REACH}
 import mmap
-value, rows = runner._exchange('query', {{'ask': 'rows', 'source': 'shop', 'sql': 'select 1 as n'}})
+value, rows = runner.requests.exchange('query', {{'ask': 'rows', 'source': 'shop', 'sql': 'select 1 as n'}})
 size = os.fstat(rows).st_size
 tries(
     lambda: os.write(rows, b'x'), lambda: os.ftruncate(rows, 0), lambda: os.ftruncate(rows, 1 << 30),
@@ -169,7 +169,7 @@ print('tried', size > 0)
 
 def test_the_socket_that_files_come_through_takes_nothing(client: SessionClient, requests: SourceRequests) -> None:
     code = f"""{RUNNER}{REACH}
-files = runner._files
+files = runner.requests._files
 tries(
     lambda: files.send(b'x'), lambda: files.sendmsg([b'x']), lambda: socket.send_fds(files, [b'x'], [0]),
     lambda: os.write(files.fileno(), b'x'), lambda: files.connect('/tmp/x'), lambda: files.accept(),
