@@ -10,15 +10,18 @@ import sqlite3
 import tempfile
 import warnings
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import mammoth
+import openpyxl
 import pandas as pd
 import pdfplumber
 import pptx
 import pyreadstat
+import xlwt
 
 from core.steps import FileAbstract, FileProblem
 
@@ -44,3 +47,19 @@ def sole(described: tuple[list[FileAbstract], list[FileProblem]]) -> FileAbstrac
     (abstract,), problems = described
     assert not problems
     return abstract
+
+
+def save_sheet(path: Path, rows: Sequence[Sequence[object]]) -> None:
+    """A workbook with one sheet of these rows; the ending of the path says whether it is a new or an old one."""
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.worksheets[0].append(row)
+        book.save(path)
+        return
+    old = xlwt.Workbook()
+    sheet = old.add_sheet("A")
+    for place, row in enumerate(rows):
+        for column, value in enumerate(row):
+            sheet.write(place, column, value)
+    old.save(str(path))

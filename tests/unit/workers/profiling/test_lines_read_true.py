@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import xlwt
+from lines_that_load import save_sheet
 
 from core.steps import FileAbstract, FileProblem
 
@@ -261,18 +261,7 @@ CELLS = [
 
 @pytest.mark.parametrize("kind", ["xlsx", "xls"])
 def test_text_in_a_sheet_stays_text(describe: Describe, folder: Path, kind: str) -> None:
-    if kind == "xlsx":
-        book = openpyxl.Workbook()
-        for row in CELLS:
-            book.active.append(row)
-        book.save(folder / "a.xlsx")
-    else:
-        old = xlwt.Workbook()
-        sheet = old.add_sheet("a")
-        for place, row in enumerate(CELLS):
-            for column, value in enumerate(row):
-                sheet.write(place, column, value)
-        old.save(str(folder / "a.xls"))
+    save_sheet(folder / f"a.{kind}", CELLS)
     (abstract,), _ = describe(f"a.{kind}")
     frame = read(abstract)
     assert frame["zip"].tolist() == ["01067", "80331", "01069"]
@@ -454,18 +443,7 @@ def test_a_dash_among_the_numbers_of_a_sheet_leaves_the_column_numbers(
     describe: Describe, folder: Path, kind: str
 ) -> None:
     rows: list[list[str | float]] = [["k", "v"], ["a", 1.5], ["b", "-"], ["c", 2.5]]
-    if kind == "xlsx":
-        workbook = openpyxl.Workbook()
-        for row in rows:
-            workbook.worksheets[0].append(row)
-        workbook.save(folder / "a.xlsx")
-    else:
-        old = xlwt.Workbook()
-        sheet = old.add_sheet("A")
-        for place, row in enumerate(rows):
-            for column, value in enumerate(row):
-                sheet.write(place, column, value)
-        old.save(folder / "a.xls")
+    save_sheet(folder / f"a.{kind}", rows)
     (abstract,), _ = describe(f"a.{kind}")
     assert read(abstract)["v"].tolist()[::2] == [1.5, 2.5]
     assert "are read as missing: v (-)" in abstract.note

@@ -10,6 +10,7 @@ import openpyxl
 import pandas as pd
 import pytest
 import xlwt
+from lines_that_load import save_sheet
 from openpyxl.comments import Comment
 
 from core.steps import FileAbstract, FileProblem, TableNote
@@ -182,19 +183,9 @@ def test_groups_above_the_header_of_a_sheet_keep_their_places(describe: Describe
         ["North", 1, 2, 3, 4],
         ["South", 5, 6, 7, 8],
     ]
-    if engine == "openpyxl":
-        book = openpyxl.Workbook()
-        for row in rows:
-            book.worksheets[0].append(row)
-        book.save(folder / "book.xlsx")
-    else:
-        old = xlwt.Workbook()
-        sheet = old.add_sheet("A")
-        for place, row in enumerate(rows):
-            for column, value in enumerate(row):
-                sheet.write(place, column, value)
-        old.save(folder / "book.xls")
-    (abstract,), _ = describe("book.xlsx" if engine == "openpyxl" else "book.xls")
+    name = "book.xlsx" if engine == "openpyxl" else "book.xls"
+    save_sheet(folder / name, rows)
+    (abstract,), _ = describe(name)
     assert abstract.tables[0].above == (" | Sales |  | Costs",)
 
 
