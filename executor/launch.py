@@ -19,7 +19,7 @@ from executor.environment import clean_environment
 from executor.notices import for_log
 from executor.values import SYSCALLS, CellResult, Limits, Notice, Syscalls
 
-_START_S = 120.0
+_START_S = 240.0
 _PING_S = 2.0
 _STOP_S = 10.0
 

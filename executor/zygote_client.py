@@ -31,6 +31,9 @@ from executor.watchdog import Watchdog, work_of_process, work_of_tree
 _CHUNK = 1 << 16
 _LOOK_S = 1.0
 _SEND_AGAIN_S = 0.02
+_WARM_S = 300.0
+"""A zygote that works for so long and is not warm is given up. It is longer than whoever starts a host waits for it: a
+machine that is slow refuses nothing, so it must not get a weaker sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Zygote:
         self._orders: deque[_Order] = deque()
         """Those that it has not taken yet."""
         self._refusal = "the zygote did not start; its own words are above"
-        self._watchdog = Watchdog(work_of=self._work_of)
+        self._watchdog = Watchdog(busy_s=_WARM_S, work_of=self._work_of)
         self._watchdog.asked()  # it owes the word that it is warm
         self._timer = loop.call_later(_LOOK_S, self._look)
         loop.watch_read(self._control.fileno(), self._on_control)
@@ -190,6 +193,7 @@ class Zygote:
         for message in FrameReader(CLIENT_LIMIT).feed(packet):
             if message["type"] == "warm":
                 self.versions = message["versions"]
+                self._watchdog = Watchdog(work_of=self._work_of)
             elif message["type"] == "refused":
                 self._refusal = str(message["why"])
             if "session" not in message:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 """How long a condition may take before the test fails. Only a failing test waits so long."""
 
 Value = TypeVar("Value")
