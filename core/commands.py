@@ -80,13 +80,13 @@ class Command(BaseModel):
 
 CONFIRM, DECLINE = "confirm", "decline"
 DESCRIBE, LOAD = "describe", "load"
-STARTUP, STARTUP_OFF = "startup", "startup_off"
+STARTUP = "startup"
 RUN, NOTE, CONTEXT, SPEAK, SWITCH = "run", "note", "context", "speak", "switch"
 REMEMBER, FORGET, RECALL, MEMORY = "remember", "forget", "recall", "memory"
-FORK, FORK_HERE, INHERIT = "fork", "fork_here", "inherit"
+FORK_HERE, INHERIT = "fork_here", "inherit"
 LEARN, LEARN_CELL, RETEST, FUNCTION = "learn", "learn_cell", "retest", "function"
 PLAYBOOK, TEACH, UNFOLLOW, PROGRAM = "playbook", "teach", "unfollow", "program"
-SEND_FILES, FILES = "send_files", "files"
+FILES = "files"
 BUILD, BUILDING, CHANGE, INSTALLING = "build", "building", "change", "installing"
 ANSWERS = frozenset({CONFIRM, DECLINE})
 """Commands that only answer a question of ours."""

@@ -45,6 +45,8 @@ class Limit:
     TABLE_ROWS: Final = 100
     TABLE_COLUMNS: Final = 20
     TABLE: Final = 10_000
+    TABLE_FITS: Final = 8_000
+    """All cells of a table of ours together: by our own choice below what Slack takes."""
     CAPTION: Final = 150
     PAGE_ROWS: Final = 20
     """Rows of a data table that are shown at once, by our own choice; Slack takes up to a hundred, and shows five."""
@@ -176,12 +178,12 @@ def _cell(item: str | tuple[float, str]) -> dict[str, Any]:
     return {"type": "raw_number", "value": value, "text": text}
 
 
-def fits_table(rows: Sequence[Sequence[str]], *, characters: int = 8_000) -> bool:
-    """Whether these rows, header included, may be one table block. `characters` counts all cells together."""
+def fits_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether these rows, header included, may be one table block."""
     return (
         0 < len(rows) <= Limit.TABLE_ROWS
         and max(len(row) for row in rows) <= Limit.TABLE_COLUMNS
-        and sum(max(1, len(cell)) for row in rows for cell in row) <= characters
+        and sum(max(1, len(cell)) for row in rows for cell in row) <= Limit.TABLE_FITS
     )
 
 

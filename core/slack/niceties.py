@@ -112,10 +112,10 @@ class Niceties(SlackReader):
             ),
         )
 
-    def suggest_prompts(self, key: ThreadKey, prompts: list[dict[str, str]], *, lease: Lease | None = None) -> None:
+    def suggest_prompts(self, key: ThreadKey, prompts: list[dict[str, str]]) -> None:
         """Offer prompts in a direct message: in a thread of it, or for a new conversation when `root_ts` is ""."""
         self._nicety(
-            lease,
+            None,
             key,
             _PROMPTS,
             lambda: suggest_prompts(

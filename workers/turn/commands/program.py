@@ -82,7 +82,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     if repeats_not := unseeded(made, language):
         tested = replace(tested, said=f"{tested.said} {repeats_not}")
-    return _post(thread, key, program, tested, inputs)
+    return _post(thread, key, program, tested)
 
 
 def sandbox_code(program: Program) -> str:
@@ -220,9 +220,7 @@ def _figures(program: Program, seen: Sequence[Sequence[Step]]) -> int:
     return sum(bool(cells) and cells <= compared for cells in shown)
 
 
-def _post(
-    thread: CommandThread, key: str, program: Program, tested: Tested, inputs: Sequence[StoredFile]
-) -> Sequence[Step]:
+def _post(thread: CommandThread, key: str, program: Program, tested: Tested) -> Sequence[Step]:
     language, name = thread.language, f"{program.name}.zip"
     options = ", ".join(f"--{one.name.replace('_', '-')} ({one.value})" for one in program.options)
     comment = say(
@@ -233,7 +231,7 @@ def _post(
         proof=tested.said,
         left_out="; ".join(program.left_out),
     )
-    data = command_line.program_zip(program, tested.said, _data(thread, program, inputs))
+    data = command_line.program_zip(program, tested.said, _data(thread, program))
     upload = Upload(name=name, data=data, title=name)
     try:
         steps = thread.share(key, [upload], escape(comment))
@@ -245,7 +243,7 @@ def _post(
     return steps
 
 
-def _data(thread: CommandThread, program: Program, inputs: Sequence[StoredFile]) -> dict[str, bytes]:
+def _data(thread: CommandThread, program: Program) -> dict[str, bytes]:
     """The thread's files for the tests; none when they are large or one is lost."""
     wanted = {file.path: file for file in program.inputs}
     if sum(file.size for file in wanted.values()) > DATA_BYTES:
