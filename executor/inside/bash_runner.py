@@ -56,6 +56,8 @@ _SIGNALS = [signal.SIGINT, signal.SIGPIPE, signal.SIGUSR1, signal.SIGTERM, signa
 _STATE_LIMIT = 1 << 20  # bash reads a pipe byte by byte: what is larger would take seconds to put back
 _PIECE = 1 << 16
 _GONE = 70  # exit code when the host has gone
+_MISSED_S = 0.1
+"""How long after SIGINT, and how often, it is looked whether a process missed it."""
 
 
 class Shell:
@@ -77,6 +79,8 @@ class Shell:
         self._pid = 0
         self._commands = self._reports = -1
         self._running = self._interrupted = False
+        self._forks: list[int] = []
+        """Those of the shell, when it was interrupted, that were no programs yet."""
         self._woken, wake = os.pipe()
         for end in (self._woken, wake):
             os.set_blocking(end, False)
@@ -152,7 +156,9 @@ class Shell:
         data, ended = b"", None
         was_too_large, self._too_large = self._too_large, False
         while data.count(b"\0") < 2 and ended is None:
-            select.select([self._reports, self._woken], [], [])
+            select.select([self._reports, self._woken], [], [], _MISSED_S if self._interrupted else None)
+            if self._interrupted and not self._drain(self._woken):
+                _interrupt_again(self._forks, self._pid)
             self._drain(self._woken)
             ended = self._reap()
             data += self._drain(self._reports)
@@ -202,6 +208,7 @@ class Shell:
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         if self._running and self._pid:
             self._interrupted = True
+            self._forks = _forks(self._pid)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGINT)
 
@@ -222,3 +229,39 @@ class Shell:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
+
+
+def _forks(shell: int) -> list[int]:
+    """The forks of a shell that have not become a program; none where /proc cannot be read."""
+    found = []
+    with contextlib.suppress(OSError):
+        words = _command_line(shell)
+        for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                if pid != shell and os.getpgid(pid) == shell and _command_line(pid) == words:
+                    found.append(pid)
+    return found
+
+
+def _interrupt_again(forks: Sequence[int], shell: int) -> None:
+    """Send SIGINT to those of them that missed it: it would have ended them, and they live.
+
+    Until it becomes a program, a fork of bash has the handler of bash. That only makes a note, and the note is gone
+    with the program. What a command has started since, to clean up perhaps, is left alone.
+    """
+    for pid in forks:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if os.getpgid(pid) == shell and not _handles_interrupt(pid):
+                os.kill(pid, signal.SIGINT)
+
+
+def _command_line(pid: int) -> bytes:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read(_PIECE)
+
+
+def _handles_interrupt(pid: int) -> bool:
+    """Whether a process catches or ignores SIGINT."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as lines:
+        words = dict(line.split(":", 1) for line in lines if line.startswith("Sig"))
+    return bool((int(words["SigCgt"], 16) | int(words["SigIgn"], 16)) >> (signal.SIGINT - 1) & 1)

@@ -277,6 +277,19 @@ def test_a_command_is_stopped_on_request(shells: SessionClient, bash: Bash, thre
     assert bash("echo on").stdout == "on\n"
 
 
+BECOMES_A_PROGRAM = "(trap 'exec sleep 600' INT; echo on; sleep 600)"
+CLEANS_UP = "trap 'sleep 1; echo clean; exit 3' INT; echo on; sleep 600"
+
+
+def test_an_interrupt_between_a_fork_and_its_program_is_not_lost(shells: SessionClient, thread: str) -> None:
+    """A fork of bash has a handler until it becomes a program. This one becomes it in its handler."""
+    assert worded(stopped(shells, thread, BECOMES_A_PROGRAM), "en").startswith("the command was stopped on request.")
+
+
+def test_what_an_interrupted_command_starts_to_clean_up_is_not_interrupted(shells: SessionClient, thread: str) -> None:
+    assert stopped(shells, thread, CLEANS_UP).stdout == "on\nclean\n"
+
+
 def test_where_a_command_runs_is_told(shells: SessionClient, thread: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(shells.bash, thread, "b1", "sleep 600", approve=yes)
