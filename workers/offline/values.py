@@ -39,7 +39,9 @@ class Column:
     samples: tuple[str, ...] = ()
 
 
-_OWN_LINES = frozenset({"sqlite", "duckdb", "xlsb", "xls", "ods", "docx", "pptx", "stata", "spss", "sas", "pdf", "zip"})
+_OWN_LINES = frozenset(
+    {"sqlite", "duckdb", "xlsb", "xls", "ods", "docx", "pptx", "stata", "spss", "sas", "pdf", "xml", "zip"}
+)
 """Each table of these formats is loaded by a fixed line of its own, with nothing in it to change."""
 
 

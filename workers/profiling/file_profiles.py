@@ -32,8 +32,8 @@ from executor.values import CellResult
 
 _MODULES = (
     "bounds", "kinds", "encodings", "frames", "columns", "headers", "layout", "lines", "texts", "nested", "json_files",
-    "spreadsheets", "book_notes", "databases", "statistics_files", "documents", "pages", "office", "columnar", "packed",
-    "compressed", "formats", "apart", "cell",
+    "spreadsheets", "book_notes", "databases", "statistics_files", "xml_files", "documents", "pages", "office",
+    "columnar", "packed", "compressed", "formats", "apart", "cell",
 )  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 
@@ -216,6 +216,7 @@ class _Note(_Said):
         "slides",
         "tables",
         "units_row",
+        "xml_nested",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]
     members: Name = ""
@@ -224,7 +225,7 @@ class _Note(_Said):
 class _About(_Said):
     format: Literal[
         "csv", "tsv", "xlsx", "xlsb", "xls", "ods", "json", "jsonl", "parquet", "feather", "orc", "txt", "md", "html",
-        "sqlite", "duckdb", "stata", "spss", "sas", "pdf", "docx", "pptx", "png", "jpeg", "gif", "webp", "zip",
+        "xml", "sqlite", "duckdb", "stata", "spss", "sas", "pdf", "docx", "pptx", "png", "jpeg", "gif", "webp", "zip",
         "repository",
     ]  # fmt: skip
     encoding: Short | None = None

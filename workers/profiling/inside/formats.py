@@ -22,6 +22,7 @@ from . import (
     pages,
     spreadsheets,
     statistics_files,
+    xml_files,
 )
 from .book_notes import MOST_BOOK_NOTES, book_notes, is_hidden
 from .bounds import Bounds
@@ -88,6 +89,8 @@ def _plain(path: str, size: int, bounds: Bounds) -> Described:
     """A text file of no particular kind: a table when its lines agree on three columns or more, else a document."""
     text = Text(path, size, bounds)
     if text.head.lstrip()[:1] in ("{", "[") and (described := json_files.tables_of(path, size, bounds)):
+        return described
+    if xml_files.is_xml(text.head) and (described := xml_files.xml_tables(text)):
         return described
     layout = find_layout(text.shown())
     lines = text.head[:300_000].count("\n")
@@ -321,6 +324,7 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "markdown": _markdown,
     "html": _html,
     "htm": _html,
+    "xml": _plain,
     "xlsx": _workbook,
     "xlsm": _workbook,
     "parquet": columnar.parquet,

@@ -59,7 +59,7 @@ BINARY_TABLES: dict[str, tuple[str, ...]] = {
 NAMED_XLS = ("text", "xlsx")
 """What many programs give under the name .xls: a page with a table, lines with tabs, a newer workbook."""
 TEXTS = frozenset(
-    {"csv", "tsv", "tab", "txt", "log", "json", "geojson", "jsonl", "ndjson", "md", "markdown", "html", "htm"}
+    {"csv", "tsv", "tab", "txt", "log", "json", "geojson", "jsonl", "ndjson", "md", "markdown", "html", "htm", "xml"}
 )
 
 _DOCUMENTS = {"doc", "odt", "rtf", "ppt", "numbers"}
@@ -101,7 +101,7 @@ _OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
 """The version, byte order and type of a Stata file from before 2013."""
 _ZIPPED = (("xl/", "xlsx"), ("word/", "docx"), ("ppt/", "pptx"))
 _SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
-_XML_WORKBOOK = b"urn:schemas-microsoft-com:office:spreadsheet"
+XML_WORKBOOK = b"urn:schemas-microsoft-com:office:spreadsheet"
 """The namespace of SpreadsheetML 2003, which no library here reads."""
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_DIRECTORY = 64_000_000
@@ -133,7 +133,7 @@ def true_extension(found: str, head: bytes) -> str:
         return found
     begin = head[:8_192].replace(b"\0", b"").lower()
     is_xml = begin.lstrip(b"\xef\xbb\xbf\xff\xfe \r\n").startswith(b"<?xml")
-    if is_xml and _XML_WORKBOOK in begin:
+    if is_xml and XML_WORKBOOK in begin:
         raise Unusable("xml_workbook")
     if b"<table" in begin or b"<html" in begin:
         return "html"
