@@ -77,7 +77,7 @@ def _record_kinds(root: Any, etree: Any) -> list[_Kind]:
     """Elements that stand several times below one parent, and have attributes or elements of their own."""
     kinds: dict[tuple[str, ...], _Kind] = {}
     repeated: set[tuple[str, ...]] = set()
-    todo = [(root, (str(root.tag),))]
+    todo: list[tuple[Any, tuple[str, ...]]] = [(root, (str(root.tag),))]
     while todo:
         element, path = todo.pop()
         children = [child for child in element if isinstance(child.tag, str)]
