@@ -89,7 +89,11 @@ class Channels(People):
             if is_public and self.standing(user_id, own) in ("member", "admin"):
                 return True
             pages = islice(self._repeatable.conversations_members(channel=channel, limit=1_000), MAX_PAGES)
-            return any(user_id in (page.get("members") or ()) for page in pages)
+            members = [frozenset(page.get("members") or ()) for page in pages]
+            if any(user_id in page for page in members):
+                return True
+            # of a channel with more members it is asked which channels the person shares with the bot
+            return len(members) == MAX_PAGES and channel in (self.shared_channels(user_id) or ())
 
         return self._looked_up("conversations.info", look, otherwise=False)
 

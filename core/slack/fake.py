@@ -373,12 +373,15 @@ class FakeSlack:
         self._users_info(users)
         return {"channel": {"id": f"D{users[1:]}"}}
 
-    def _conversations_members(self, channel: str, **_: Any) -> Json:
+    def _conversations_members(self, channel: str, limit: int = 100, cursor: str = "0", **_: Any) -> Json:
         if channel.startswith("D"):
             return {"members": [f"U{channel[1:]}", BOT_USER]}
         if channel not in self.channels:
             raise _refused("conversations.members", "channel_not_found")
-        return {"members": [*self.channels[channel]["members"], BOT_USER]}
+        members = [*self.channels[channel]["members"], BOT_USER]
+        end = int(cursor) + int(limit)
+        more = {"next_cursor": str(end) if end < len(members) else ""}
+        return {"members": members[int(cursor) : end], "response_metadata": more}
 
     def _chat_getPermalink(self, channel: str, message_ts: str, **_: Any) -> Json:
         if (channel, message_ts) not in self._messages:

@@ -70,6 +70,14 @@ def test_of_a_channel_that_is_hidden_from_us_nobody_is_told_anything(error: str)
     assert reader.outsiders_in("C0HIDDEN01", {slack.team}) == "unknown"
 
 
+@pytest.mark.parametrize("is_in", [True, False])
+def test_a_person_of_a_private_channel_with_thousands_of_members_may_read_it(is_in: bool) -> None:
+    slack = FakeSlack()
+    slack.channel_flags.update(is_private=True)
+    slack.channels[CHANNEL]["members"] = [f"U{number:010}" for number in range(6_000)] + [BEN] * is_in
+    assert SlackReader(slack.client()).may_read(CHANNEL, BEN, {slack.team}) is is_in
+
+
 def test_the_names_of_shared_channels_come_with_the_channels() -> None:
     slack = FakeSlack()
     slack.channels |= {f"C0MORE{n:04}": {"name": f"more-{n}", "members": [BEN]} for n in range(90)}
