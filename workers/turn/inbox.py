@@ -66,7 +66,7 @@ def join_mail(turn: OpenTurn) -> None:
                 join_mail(turn)
                 return
             steps.insert(_before_commands(reading), briefed)
-        if recalled := recalled_for(turn.context, turn.thread_id, turn.turns, steps):
+        if recalled := recalled_for(turn.context, turn.thread_id, turn.turns, steps, turn.language):
             steps.insert(_before_commands(reading) + len(files[:1]), recalled)
     if turn.preferred is not None and not turn.steps and any(isinstance(step, Asked) for step in steps):
         steps.append(turn.preferred)

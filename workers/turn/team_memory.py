@@ -9,7 +9,7 @@ from core.errors import SlackUnreachable
 from core.steps import Asked, Briefed, FunctionNote, FunctionUsed, PlaybookNote, Recalled, Replied, Step
 from core.team_folder.spaces import Spaces, space_of
 from core.telemetry import get_logger
-from core.values import ThreadKey
+from core.values import Language, ThreadKey
 from workers.memory.functions.importing import imports_team, named_in
 from workers.memory.team import TeamMemory, memory_of
 from workers.turn.context import TurnContext
@@ -38,9 +38,16 @@ def spaces_in(context: TurnContext, thread_id: str) -> Spaces:
 
 
 def recalled_for(
-    context: TurnContext, thread_id: str, turns: Sequence[Sequence[Step]], new: Sequence[Step]
+    context: TurnContext,
+    thread_id: str,
+    turns: Sequence[Sequence[Step]],
+    new: Sequence[Step],
+    language: Language = "en",
 ) -> Recalled | None:
-    """What the words among `new` steps of the last turn need of what the team has learned, and it has not read yet."""
+    """What the words among `new` steps of the last turn need of what the team has learned, and it has not read yet.
+
+    Where data has drifted from a playbook, that is said in the turn's language: people are asked about it.
+    """
     memory, before = memory_of(context.settings), turns[-1]
     if not any(isinstance(step, Asked) and step.text.strip() for step in new):
         return None
@@ -62,7 +69,7 @@ def recalled_for(
     notes = tuple(note for note in found.notes if (note.place, note.title, note.text) not in known)
     steps = [*(step for each in turns[:-1] for step in each), *before, *new]
     is_new = context.model.name != OFFLINE and not any(isinstance(step, Replied) for step in before)
-    book = _playbook(context, thread_id, spaces, question, steps, (*before, *new)) if is_new else None
+    book = _playbook(context, thread_id, spaces, question, steps, (*before, *new), language) if is_new else None
     functions = _functions(memory, spaces, question, before) if context.model.name != OFFLINE else ()
     if not (notes or gone or book is not None or functions):
         return None
@@ -113,10 +120,11 @@ def _playbook(  # noqa: PLR0917 - the thread, and what of it counts for what
     question: str,
     steps: Sequence[Step],
     turn: Sequence[Step],
+    language: Language,
 ) -> PlaybookNote | None:
     """The playbook that a turn begins to follow. A thread that followed it before is at questions of its own."""
     files = [file for step in steps if isinstance(step, Briefed) for file in step.files]
     look_up = partial(tables_now, context, thread_id, turn)
-    found = memory_of(context.settings).shelf.find(spaces.read, question, files, look_up)
+    found = memory_of(context.settings).shelf.find(spaces.read, question, files, look_up, language)
     followed = {step.playbook.file for step in steps if isinstance(step, Recalled) and step.playbook is not None}
     return None if found is None or found.file in followed else found

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from core.phrases import say
 from core.steps import FileAbstract
+from core.values import Language
 from workers.memory.playbooks.page import Input, Playbook
 from workers.sources.knowledge.ranking import Ranking
 from workers.sources.knowledge.words import telling, words
@@ -120,8 +122,10 @@ def fitting(playbook: Playbook, files: Sequence[FileAbstract]) -> float:
     return len(wanted & there) / len(wanted)
 
 
-def drift(playbook: Playbook, files: Sequence[FileAbstract], tables: Tables) -> tuple[str, ...]:
-    """Where the data differs from what a playbook needs, a line each.
+def drift(
+    playbook: Playbook, files: Sequence[FileAbstract], tables: Tables, language: Language = "en"
+) -> tuple[str, ...]:
+    """Where the data differs from what a playbook needs, a line each in this language.
 
     `tables` are what is known of the tables of sources. A file counts as the playbook's
     when its name fits, or else when it has the most of its columns.
@@ -129,9 +133,9 @@ def drift(playbook: Playbook, files: Sequence[FileAbstract], tables: Tables) -> 
     found: list[str] = []
     for each in playbook.inputs:
         if each.file:
-            found += _file_drift(each, files)
+            found += _file_drift(each, files, language)
         elif each.label.casefold() in tables:
-            found += _table_drift(each, tables[each.label.casefold()])
+            found += _table_drift(each, tables[each.label.casefold()], language)
     return tuple(found)
 
 
@@ -140,36 +144,39 @@ def columns_of(file: FileAbstract) -> list[str]:
     return [name for table in file.tables for name in (*(column.name for column in table.columns), *table.more_names)]
 
 
-def _file_drift(wanted: Input, files: Sequence[FileAbstract]) -> list[str]:
+def _file_drift(wanted: Input, files: Sequence[FileAbstract], language: Language) -> list[str]:
     tabular = [file for file in files if file.tables]
     if not tabular:
         return []  # the question came without a table: there is nothing to compare
     named = [file for file in tabular if fnmatchcase(file.path.casefold(), wanted.file.casefold())]
     lower = {column.casefold() for column in wanted.columns}
     best = max(named or tabular, key=lambda file: len(lower & {name.casefold() for name in columns_of(file)}))
-    return _column_drift(wanted, best.path, columns_of(best))
+    return _column_drift(wanted, best.path, columns_of(best), language)
 
 
-def _table_drift(wanted: Input, known: Mapping[str, str] | None) -> list[str]:
+def _table_drift(wanted: Input, known: Mapping[str, str] | None, language: Language) -> list[str]:
     if known is None:
-        return [f"{wanted.label}: no such table that may be read"]
+        return [f"{wanted.label}: " + say("drift_unreadable_table", language)]
     needed = {name.casefold() for name in wanted.columns}
     before = {column.casefold(): kind for column, kind in wanted.types}
     retyped = [
-        f"{wanted.label}: column “{column}” was {before[column.casefold()]} and is {kind}"
+        f"{wanted.label}: "
+        + say("drift_type", language, name=f"“{column}”", before=before[column.casefold()], now=kind)
         for column, kind in known.items()
         if column.casefold() in (needed & before.keys()) and before[column.casefold()].casefold() != kind.casefold()
     ]
-    return _column_drift(wanted, wanted.label, list(known)) + retyped
+    return _column_drift(wanted, wanted.label, list(known), language) + retyped
 
 
-def _column_drift(wanted: Input, where: str, known: Sequence[str]) -> list[str]:
+def _column_drift(wanted: Input, where: str, known: Sequence[str], language: Language) -> list[str]:
     there = {name.casefold() for name in known}
     found = []
     for column in wanted.columns:
         if column.casefold() not in there:
             near = difflib.get_close_matches(column, list(known), n=1, cutoff=0.5)
-            found.append(f"{where}: no column “{column}”" + (f", the nearest is “{near[0]}”" if near else ""))
+            missing = say("drift_no_column", language, names=f"“{column}”")
+            nearest = say("drift_nearest", language, name=f"“{near[0]}”") if near else ""
+            found.append(f"{where}: {missing}{nearest}")
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.steps import FileAbstract, PlaybookNote
 from core.team_folder.folder import Page, TeamFolder
+from core.values import Language
 from workers.memory.playbooks.matching import Candidate, PlaybookIndex, Tables, drift
 from workers.memory.playbooks.page import Input, PlaybookFault, read_playbook
 
@@ -47,8 +48,10 @@ class Shelf:
         question: str,
         files: Sequence[FileAbstract],
         look_up: Callable[[Sequence[Input]], Tables] = lambda inputs: {},
+        language: Language = "en",
     ) -> PlaybookNote | None:
-        """The playbook to follow, with what has drifted; None when none fits. `look_up` looks at tables of sources."""
+        """The playbook to follow, with what has drifted in this language; None when none fits. `look_up` looks at
+        tables of sources."""
         found = self.index(spaces).match(question, files)
         if found is None:
             return None
@@ -59,5 +62,5 @@ class Shelf:
             text=found.text,
             owner=book.owner,
             kept=book.kept,
-            drift=drift(book, files, look_up(book.inputs)),
+            drift=drift(book, files, look_up(book.inputs), language),
         )

@@ -211,6 +211,14 @@ def test_missing_columns_are_named_with_the_nearest_one() -> None:
     assert drift(CHURN, [file("customers_nov.csv", "customer_id", "plan", "churned")], {}) == ()
 
 
+def test_drift_is_said_in_the_language_of_the_turn() -> None:
+    files = [file("customers.csv", "customer_id", "plan_type", "churned")]
+    assert drift(CHURN, files, {"shop.orders": None}, "de") == (
+        "customers.csv: keine Spalte “plan”, am nächsten kommt “plan_type”",
+        "shop.orders: keine Tabelle, die gelesen werden darf",
+    )
+
+
 def test_a_name_in_any_script_gives_a_file_name() -> None:
     assert file_name("Monthly churn, by plan!") == "monthly-churn-by-plan"
     assert file_name("月度流失").startswith("playbook-")
