@@ -16,6 +16,7 @@ import duckdb
 import pandas as pd
 import pytest
 import sources_world
+from patience import PATIENCE_S
 from sources_world import PASSWORD, World
 
 from tryout.demo_database import make_database
@@ -82,7 +83,7 @@ def ask(world: World, folder: Path, model: str, question: str) -> dict[str, Any]
         env=environment,
         text=True,
         capture_output=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr + done.stdout

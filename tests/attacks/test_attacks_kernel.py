@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from attack_kit import NEEDS_X86, need_layer
+from patience import PATIENCE_S
 from services import missing
 from situations import CAP_SYS_NICE, CAP_SYS_RESOURCE, has_capability
 
@@ -50,7 +51,9 @@ def test_the_walls_hold_and_the_attack_is_a_real_one(name: str, attack, control,
 def plain(code: str) -> bool:
     """Whether an attack gets somewhere in a process like any other."""
     script = "import os, tempfile\nos.chdir(tempfile.mkdtemp())\n" + code
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False
+    )
     (Path(sys.prefix) / "attack").unlink(missing_ok=True)
     return "BREACHED" in ran.stdout
 

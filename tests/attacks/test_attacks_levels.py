@@ -88,7 +88,7 @@ def threadbook(situation: str, folder: Path, *words: str, **environment: str) ->
         env=dict(variables),
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
 

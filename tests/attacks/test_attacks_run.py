@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from attack_kit import NEEDS_X86
+from patience import PATIENCE_S
 from services import missing
 from situations import ROOT, command, lacking
 from test_attacks_children import DEATHS
@@ -59,7 +60,7 @@ def run(user: str, folder: Path, sources: Mapping[str, str], *words: str) -> str
         env={"PATH": os.environ["PATH"], "THREADBOOK_CONFIG": str(folder / "threadbook.toml"), "COLUMNS": "200"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert ran.returncode in (0, 1), ran.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from attack_kit import wait_for
+from patience import PATIENCE_S
 
 from executor.client import HostUnavailable, SessionClient
 
@@ -80,7 +81,7 @@ def test_neither_the_host_nor_its_client_unpickles(tmp_path: Path, log: Path, fo
         assert client.run("t", "4", "print(1 + 1)").stdout == "2\n"
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(PATIENCE_S)
     lines = log.read_text().splitlines() if log.exists() else []
     assert [line for line in lines if "executor.host" in line] == []
     assert found_here == []
@@ -108,7 +109,7 @@ def test_no_process_of_the_product_unpickles_while_it_answers_a_question(tmp_pat
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
@@ -118,7 +119,7 @@ def test_no_process_of_the_product_unpickles_while_it_answers_a_question(tmp_pat
 
 def test_the_hooks_would_see_it(tmp_path: Path, log: Path, found_here: list[str]) -> None:
     code = "import pickle, pathlib\npickle.loads(pickle.dumps(pathlib.Path('x')))"
-    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, check=True, timeout=PATIENCE_S)
     assert "PurePosixPath" in log.read_text() or "PosixPath" in log.read_text()
     pickle.loads(pickle.dumps(Path("x")))
     assert found_here

@@ -13,6 +13,7 @@ import nbformat
 import pandas as pd
 import pytest
 from notebooks import run_notebook
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +30,7 @@ def threadbook(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         env=environment,
         text=True,
         capture_output=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
 
@@ -89,7 +90,7 @@ def test_the_attached_program_and_notebook_run_beside_the_file(asked: dict[str, 
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -52,7 +53,7 @@ def test_a_question_is_answered_from_a_database_whose_url_no_step_and_no_log_has
         env=environment,
         text=True,
         capture_output=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from builder_kit import FINE, code, covered
 from chat_endpoint import endpoint, refuses, says
+from patience import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.early]
 
@@ -27,7 +28,7 @@ def threadbook(*words: str, cwd: Path, **variables: str) -> subprocess.Completed
         | variables,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
 

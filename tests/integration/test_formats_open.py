@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from PIL import Image
 from services import missing
 
@@ -31,9 +32,9 @@ def test_every_page_opens_and_shows_something(tmp_path: Path, name: Format, page
     (tmp_path / file.name).write_bytes(file.data)
     home = f"-env:UserInstallation=file://{tmp_path}/profile"
     office = ["soffice", home, "--headless", "--convert-to", "pdf", "--outdir", str(tmp_path), file.name]
-    subprocess.run(office, cwd=tmp_path, check=True, capture_output=True, timeout=240)
+    subprocess.run(office, cwd=tmp_path, check=True, capture_output=True, timeout=2 * PATIENCE_S)
     printed = next(tmp_path.glob("*.pdf"))
-    subprocess.run(["pdftoppm", "-r", "30", "-png", printed.name, "page"], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run(["pdftoppm", "-r", "30", "-png", printed.name, "page"], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     pictures = [Image.open(path).convert("L").getextrema() for path in sorted(tmp_path.glob("page*.png"))]
     assert len(pictures) == pages
     assert all(darkest < 200 for darkest, _ in pictures)

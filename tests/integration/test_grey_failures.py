@@ -21,7 +21,7 @@ from core.queue import connect_redis
 from core.slack.rates import Rates
 from core.store import Store, StoreUnreachable
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(100)]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(autouse=True)

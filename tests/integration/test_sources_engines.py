@@ -221,7 +221,7 @@ def test_cancel_ends_the_statement_at_the_server(world: World) -> None:
         else:
             time.sleep(0.5)  # the engine is in this process: there is nobody to ask whether it runs
         driver.cancel()
-        asking.join(60)
+        asking.join(PATIENCE_S)
         assert not asking.is_alive()
         assert isinstance(ended[0], Cancelled)
         if world.kind in ("postgres", "mysql"):

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from services import missing
 
 from executor.sandbox.cgroup import Cgroups, enter, find
@@ -94,7 +95,7 @@ def given() -> Iterator[tuple[Path, str]]:
 
 def looked(folder: Path, controller: str) -> list[object]:
     command = [sys.executable, "-c", IN_ITS_GROUP, str(folder), controller]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     found: list[object] = json.loads(done.stdout)
     return found
 

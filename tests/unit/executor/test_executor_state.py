@@ -791,7 +791,7 @@ def test_a_host_whose_parent_dies_while_it_starts_ends_and_leaves_its_successor_
     orphan.stdin.close()
     successor = start_host(tmp_path / "s", tmp_path / "home")
     try:
-        assert orphan.wait(120) == 0
+        assert orphan.wait(PATIENCE_S) == 0
         assert SessionClient(tmp_path / "s").ping().pid == successor.pid
     finally:
         stop_host(successor)

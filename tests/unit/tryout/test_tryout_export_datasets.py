@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from services import missing
 
 TRAINING = Path(__file__).parents[2] / "training"
@@ -31,7 +32,7 @@ def load(folder: Path) -> subprocess.CompletedProcess[str]:
     """Load the files in a process of its own, as this library leaves threads and caches behind."""
     command = [sys.executable, str(TRAINING / "loading.py"), str(folder)]
     environment = {"HF_HOME": str(folder / "cache"), "HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=200)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=2 * PATIENCE_S)
 
 
 def test_each_format_is_loaded_and_each_record_is_what_its_line_says(exported: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from tryout.processes import Processes
 
@@ -19,4 +20,4 @@ def test_a_folder_of_the_same_name_is_not_taken_for_the_program(
     monkeypatch.chdir(tmp_path)
     with Processes(tmp_path, dict(os.environ)) as processes:
         processes.start("version", "--version")
-        assert processes.running["version"].wait(60) == 0, processes.log("version").read_text("utf-8")
+        assert processes.running["version"].wait(PATIENCE_S) == 0, processes.log("version").read_text("utf-8")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from core import phrases
 from core.settings import load_settings
@@ -33,7 +34,7 @@ def test_a_warm_up_makes_no_template_of_a_phrase_that_few_turns_say(tmp_path: Pa
 def test_an_installation_without_an_endpoint_never_reads_the_client_of_one() -> None:
     """It is half a second of each start, and 20 MB of each worker service."""
     asked = "import sys, workers.service.supervisor; print('openai' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert done.stdout.strip() == "False"
 
 

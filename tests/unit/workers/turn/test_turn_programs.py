@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from patience import PATIENCE_S
 from turn_world import Json, World, cell, finish
 
 from core.phrases import say
@@ -55,7 +56,7 @@ def unpacked(world: World, folder: Path) -> Path:
 
 def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *words], cwd=program, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, *words], cwd=program, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
 
 
