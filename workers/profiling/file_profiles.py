@@ -199,6 +199,7 @@ class _Note(_Said):
         "not_looked_for",
         "number_signs",
         "open_quote",
+        "part",
         "pdf_no_text",
         "pdf_pages",
         "pdf_pages_no_text",

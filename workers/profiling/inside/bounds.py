@@ -58,6 +58,8 @@ class Bounds:
     member: int = 64_000_000
     packed: int = 200_000_000
     """Files of a zip that are described; bytes of one of them, and of all together, when unpacked."""
+    part: int = 20_000_000
+    """Bytes that are looked at of a packed text that is larger. They are more than `whole`, so they are sampled."""
     outline: int = 7_500
     """Characters of the outline of an archive of source code."""
     answer: int = 60_000

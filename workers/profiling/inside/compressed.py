@@ -12,7 +12,7 @@ from typing import Any
 
 from .bounds import Bounds
 from .kinds import Unusable
-from .packed import ARCHIVES, BY_NAME, placed, unpack
+from .packed import ARCHIVES, BY_NAME, of_a_part, placed, unpack_or_part
 
 _MODULES: dict[str, Any] = {"gz": gzip, "bz2": bz2, "xz": lzma}
 """The module of Python that opens a file with this ending."""
@@ -29,8 +29,8 @@ def compressed(path: str, bounds: Bounds, describe: Callable[[str, Bounds], dict
         raise refused
     with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
         copy = os.path.join(folder, f"{stem[:100]}{inner}")
-        unpack(lambda: module.open(path), copy, bounds.packed)
-        described = describe(copy, bounds)
+        _, is_part = unpack_or_part(lambda: module.open(path), copy, bounds.packed, bounds)
+        described = of_a_part(describe(copy, bounds)) if is_part else describe(copy, bounds)
     if described["format"] in BY_NAME:
         raise refused
     place = f"{module.__name__}.open({path!r})"

@@ -136,9 +136,12 @@ def _read(
             copy = os.path.join(folder, f"m{number}.{_extension(member)}")
             is_unpacked = False
             try:
-                left -= _unpack(archive, member, copy, min(left, bounds.member))
+                size, is_part = _unpack(archive, member, copy, min(left, bounds.member), bounds)
+                left -= size
                 is_unpacked = True
                 described = describe(copy, bounds)
+                if is_part:
+                    described = of_a_part(described)
             except Unusable as reason:
                 code = "" if is_unpacked else _PACKED_FAULTS.get(reason.code, "")
                 read.note_problem(member, code or "members_unread")
@@ -188,11 +191,38 @@ def _extension(member: zipfile.ZipInfo) -> str:
     return os.path.splitext(member.filename)[1].lower().lstrip(".")
 
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: str, most: int) -> int:
-    """Write one member to `copy`; returns its bytes. Raises Unusable when there are more than `most`."""
+def _unpack(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: str, most: int, bounds: Bounds
+) -> tuple[int, bool]:
+    """Write one member to `copy`, as `unpack_or_part` does."""
     if member.flag_bits & 1:
         raise Unusable("password")
-    return unpack(lambda: archive.open(member), copy, most)
+    return unpack_or_part(lambda: archive.open(member), copy, most, bounds)
+
+
+_OF_LINES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")
+"""Ends of names of files whose beginning tells what the rest is like."""
+
+
+def unpack_or_part(opened: Callable[[], IO[bytes]], copy: str, most: int, bounds: Bounds) -> tuple[int, bool]:
+    """Write what a packed file holds to `copy`, or only its beginning where it is a text of more than `most` bytes.
+
+    Returns the bytes that were unpacked, and whether it is only the beginning. Raises Unusable as `unpack` does.
+    """
+    try:
+        return unpack(opened, copy, most), False
+    except Unusable as reason:
+        if reason.code != "too_much" or not copy.lower().endswith(_OF_LINES) or most < bounds.part:
+            raise
+    os.truncate(copy, bounds.part)
+    return most, True
+
+
+def of_a_part(described: dict[str, Any]) -> dict[str, Any]:
+    """What was said of the beginning of a file: its rows are not counted, and a note says so."""
+    tables = [table | {"rows": None, "sampled": True} for table in described.get("tables", ())]
+    notes = [one for one in described.get("notes", ()) if one["code"] != "sampled"]
+    return described | {"tables": tables, "notes": [*notes, note("part")]}
 
 
 def unpack(opened: Callable[[], IO[bytes]], copy: str, most: int) -> int:

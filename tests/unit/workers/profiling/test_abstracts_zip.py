@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import shutil
 import sqlite3
@@ -166,6 +167,26 @@ def test_a_member_that_would_unpack_to_too_much_is_left_closed(describe: Describ
     abstract = sole(describe("bomb.zip", member=1_000_000))
     assert [table.name for table in abstract.tables] == ["t.csv"]
     assert "Too large in the zip to be described here, but code can open them: zeros.csv." in abstract.note
+
+
+SMALL_PARTS = {"member": 60_000, "packed": 60_000, "part": 30_000, "whole": 20_000, "head": 4_000, "block": 2_000}
+
+
+@pytest.mark.parametrize("name", ["big.zip", "big.csv.gz"])
+def test_the_beginning_of_a_packed_text_that_is_too_large_is_described(
+    describe: Describe, folder: Path, name: str
+) -> None:
+    rows = "id,amount,day\n" + "".join(f"{n},{n / 2},2024-01-{n % 28 + 1:02d}\n" for n in range(10_000))
+    if name.endswith("gz"):
+        (folder / name).write_bytes(gzip.compress(rows.encode()))
+    else:
+        members(folder / name, {"big.csv": rows.encode()})
+    abstract = sole(describe(name, **SMALL_PARTS))
+    (table,) = abstract.tables
+    assert [column.name for column in table.columns] == ["id", "amount", "day"]
+    assert (table.rows, table.sampled) == (None, True)
+    assert "Only the beginning of the file was looked at. Its rows were not counted." in abstract.note
+    assert len(loaded(table.read or abstract.read_hint)) == 10_000
 
 
 def test_a_zip_that_lies_about_its_sizes_is_counted_as_it_comes(describe: Describe, folder: Path) -> None:
