@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -54,6 +56,7 @@ def book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
         if remarks:
             notes.append(note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
         notes += _hidden_parts(sheet, shown, {cell.row for cell in cells})
+        notes += _shown_otherwise(cells, shown)
     return notes
 
 
@@ -69,6 +72,29 @@ def _hidden_parts(sheet: Any, shown: str, filled: Set[int]) -> Iterator[dict[str
     ]
     if letters:
         yield note("hidden_columns", sheet=shown, names=cut(", ".join(letters), 120))
+
+
+_QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+"""Parts of a number format that are shown as they are, colours and conditions."""
+_SCALED = re.compile(r"[0#?],+(?![0#?,])")
+"""Commas behind the last digit of a format: each divides what is shown by a thousand (ECMA-376, part 1, 18.8.31)."""
+
+
+def _shown_otherwise(cells: Sequence[Any], shown: str) -> Iterator[dict[str, Any]]:
+    """Columns of numbers that people see as percents, or in thousands and millions: the values are other numbers."""
+    numbers = [cell for cell in cells if cell.data_type in ("n", "f") and not cell.is_date]
+    for code, is_so in (("percents", lambda text: "%" in text), ("scaled", _SCALED.search)):
+        if letters := _columns_formatted(numbers, is_so):
+            yield note(code, sheet=shown, names=cut(", ".join(letters), 120))
+
+
+def _columns_formatted(numbers: Sequence[Any], is_so: Callable[[str], object]) -> list[str]:
+    """The letters of the columns in which most numbers have a format of this kind."""
+    formats = {str(cell.number_format) for cell in numbers}
+    wanted = {text for text in formats if is_so(_QUOTED.sub("", text))}
+    every = Counter(cell.column for cell in numbers)
+    found = Counter(cell.column for cell in numbers if cell.number_format in wanted)
+    return [_columns_named(at, at) for at in sorted(found) if 2 * found[at] > every[at]]
 
 
 def _columns_named(first: int, last: int) -> str:

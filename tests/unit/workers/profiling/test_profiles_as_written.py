@@ -361,6 +361,25 @@ def test_hidden_rows_and_columns_of_a_sheet_are_a_note(describe: Describe, folde
     assert abstract.tables[0].rows == 3
 
 
+FORMATS = {"B": "0.0%", "C": "#,##0,", "D": '0.00,,\\ "M"', "E": "#,##0.00", "F": '0 "% of goal"', "G": "yyyy-mm-dd"}
+
+
+def test_columns_that_people_see_as_percents_or_in_thousands_are_a_note(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["region", "margin", "sales", "assets", "price", "goal", "day"])
+    for row in range(4):
+        sheet.append([f"R{row}", 0.1, 12_345, 3_000_000, 1.5, 7, 45_000])
+    for column, written in FORMATS.items():
+        for row in range(2, 6 if column != "E" else 3):
+            sheet[f"{column}{row}"].number_format = written
+    sheet["E3"].number_format = "0%"  # one of four
+    book.save(folder / "book.xlsx")
+    (abstract,), _ = describe("book.xlsx")
+    assert "Sheet Sheet shows percents in B: 0.12 stands for 12 %." in abstract.note
+    assert "Sheet Sheet shows thousands or millions in C, D." in abstract.note
+
+
 @pytest.mark.parametrize("name", ["ledger.ods", "ledger.xls"])
 def test_what_is_not_looked_for_in_a_spreadsheet_is_said(describe: Describe, folder: Path, name: str) -> None:
     (folder / name).write_bytes((Path(__file__).parent / "files" / name).read_bytes())
