@@ -36,6 +36,7 @@ from core.steps import (
 )
 from core.thread_cells import Held, answered_calls
 from core.values import FileRef, StoredFile
+from workers.agent.source import assigned_names
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
@@ -231,6 +232,27 @@ def since_reset(steps: Sequence[Step]) -> Sequence[Step]:
     """The steps behind the last reset of the session; all of them when it never was."""
     place = max((n for n, step in enumerate(steps) if isinstance(step, Forgot) and step.done), default=-1)
     return steps[place + 1 :]
+
+
+def names_set(turns: Turns, after: Turns = ()) -> list[str]:
+    """The names that the cells of these turns set and that are still in the session after later turns, latest first."""
+    names: dict[str, None] = {}
+    for place, steps in enumerate((*turns, *after)):
+        for step in steps:
+            if begins_anew(step):
+                names.clear()
+            elif isinstance(step, Moved):
+                names = {name: None for name in names if name not in step.lost}
+            elif isinstance(step, CellRan) and place < len(turns) and step.status == "ok" and step.language == "python":
+                for name in assigned_names(step.code):
+                    names.pop(name, None)
+                    names[name] = None
+    return list(reversed(names))
+
+
+def begins_anew(step: Step) -> bool:
+    """Whether the session has no variable of earlier cells behind this step."""
+    return (isinstance(step, Forgot) and step.done) or (isinstance(step, Moved) and not step.came)
 
 
 def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:

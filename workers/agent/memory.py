@@ -39,11 +39,13 @@ from core.steps import (
 from workers.agent.actions import Message
 from workers.agent.briefing import REPOSITORY, file_blocks
 from workers.agent.drafts import without_drafts
+from workers.agent.hints import error_line
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
 from workers.agent.pictures import picture_message, shown_charts
-from workers.agent.text import clip, fenced_off, one_line, quoted, shares
+from workers.agent.source import assigned_names
+from workers.agent.text import clip, fenced_off, one_line, quoted, shares, shown_line
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import Episode, Turn, episodes
 
@@ -52,6 +54,7 @@ _UNREADABLE_CHARS = 1_000
 _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
+_LINE_CHARS = 120
 FIGURES_CHARS = 600
 """Characters for the figures of one report that is cut or left out."""
 
@@ -80,8 +83,8 @@ class Beside(NamedTuple):
 class Block:
     """Messages that are kept or left out together.
 
-    `render` makes them at a level of detail. `title` names the cells in a block that may be left out; it is empty for a
-    block that must stay.
+    `render` makes them at a level of detail. `title` stands for a block that may be left out, a line for each of its
+    cells; it is empty for a block that must stay.
     """
 
     render: Callable[[Detail], list[Message]]
@@ -307,9 +310,27 @@ def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step], charts:
             *_episode(turn, episode, thread, detail),
             *_pictures(turn, episode.steps, charts, detail),
         ],
-        title="" if stays else "; ".join(one_line(cell.title, 60) for cell in cells) or "a reply that was not used",
+        title="" if stays else "\n".join(_in_one_line(turn, cell) for cell in cells) or "A reply that was not used",
         failed=any(cell.status not in ("ok", "undone") for cell in cells),
     )
+
+
+def _in_one_line(turn: Turn, cell: CellRan) -> str:
+    """What stands for a cell that is left out: its number, its title, the names that it set, the line that it showed.
+
+    What a cell showed is data, so it stands in quotation marks of which it can have none.
+    """
+    limit = min(_LINE_CHARS, turn.context_chars // 400)
+    told = f'Cell {turn.number_of(cell)} "{one_line(cell.title, 60)}"'
+    if cell.status == "undone":
+        return f"{told}: taken back"
+    if cell.status == "ok" and cell.language == "python" and (names := assigned_names(cell.code)):
+        told += f", set {one_line(', '.join(names), limit)}"
+    shown = shown_line(cell.stdout, cell.result) if cell.status == "ok" else error_line(cell)
+    if cell.left_out or not shown:
+        return told
+    said = one_line(shown, limit).replace("“", '"').replace("”", '"')
+    return f"{told}{'' if cell.status == 'ok' else ' failed'} → “{said}”"
 
 
 def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> list[Message]:

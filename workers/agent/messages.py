@@ -18,7 +18,6 @@ from core.steps import (
     Briefed,
     CellRan,
     Finished,
-    Forgot,
     Noted,
     Step,
     open_question,
@@ -26,7 +25,7 @@ from core.steps import (
 )
 from core.values import Language
 from workers.agent import guards, plans, stages
-from workers.agent.about_steps import time_between, was_reset
+from workers.agent.about_steps import begins_anew, names_set, time_between, was_reset
 from workers.agent.actions import Message
 from workers.agent.memory import (
     FIGURES_CHARS,
@@ -63,6 +62,7 @@ _CHECK_QUESTIONS = 3
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
 _LEFT_OUT_WORDS = 40
+_LEFT_OUT_NAMES = 40
 _WORDS_CHARS = 300
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
@@ -262,7 +262,7 @@ class _Draft:
             for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
                 if gone:
                     titles = [block.title for block, _ in run]
-                    left_out = {"turns": 0, "reset": False, "reported": [], "words": [], "files": ""}
+                    left_out = {"turns": 0, "reset": False, "names": [], "reported": [], "words": [], "files": ""}
                     left_out |= {"cells": titles[-20:], "plan": plan}
                     found.append(user(self._turn.prompts.render("left_out", **left_out)))
                 else:
@@ -325,10 +325,11 @@ def _left_out_turns(turn: Turn, count: int) -> str:
     words = [line for steps in gone for line in _words(steps)][-_LEFT_OUT_WORDS:]
     while sum(map(weight, words)) > turn.context_chars // 16:
         words = words[1:]
-    reset = any(isinstance(step, Forgot) and step.done for step in turn.thread_steps)
+    reset = any(map(begins_anew, turn.thread_steps))
     told = {
         "turns": count,
         "reset": reset,
+        "names": names_set(gone, (*turn.earlier[count:], turn.steps))[:_LEFT_OUT_NAMES],
         "reported": reported,
         "words": words,
         "files": files,

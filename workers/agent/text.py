@@ -7,6 +7,8 @@ from typing import Final
 
 CHARS_PER_TOKEN: Final = 4
 """Characters per token in English and code. Each character that is not ASCII counts as one token."""
+KEY_MARK: Final = "→"
+"""Begins the line of a cell's output that the model names as its key line."""
 
 _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHTS_BEFORE = re.compile(r"\A.*</(?:think|thinking|reasoning)>[ \t]*(?:\n|\Z)", re.DOTALL | re.IGNORECASE)
@@ -41,6 +43,18 @@ def one_line(text: str, limit: int) -> str:
     """The text on one line of at most `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def last_line(text: str) -> str:
+    """The last line that is not blank, "" when there is none."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def shown_line(stdout: str, result: str) -> str:
+    """The line of a cell's output that stands for all of it: the last one with `KEY_MARK` in front, else the last."""
+    marked = (line.strip() for line in reversed(stdout.splitlines()))
+    key = next((line[1:].strip() for line in marked if line.startswith(KEY_MARK) and line[1:].strip()), "")
+    return key or last_line(stdout) or last_line(result)
 
 
 def clip(text: str, limit: int) -> str:

@@ -36,6 +36,7 @@ from core.values import Language
 from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statements_of
 from workers.agent.actions import RunCell
 from workers.agent.plans import lines_of
+from workers.agent.text import last_line, shown_line
 from workers.delivery.amounts import duration, spending
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
@@ -50,8 +51,6 @@ _BARE_TITLE = 90
 _BARE_OUTPUT = 80
 _SHORTEST_S = 0.1
 """A step that took less says no time."""
-KEY_MARK = "→"
-"""Begins the line of a cell's output that the model names as its key line."""
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
 
@@ -125,7 +124,7 @@ def progress_of(
     if running is not None:
         title = running.title or say("progress_cell", language)
         queries = queries_line(statements_of(steps, running.cell_id), language)
-        output = _joined(where, queries, _last_line(live_output))
+        output = _joined(where, queries, last_line(live_output))
         tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
     if state == "running":
         tasks += _open_steps(steps, running)
@@ -223,12 +222,12 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
 def outcome_line(cell: CellRan) -> str:
     """The outcome of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
     if cell.status == "error":
-        said = _last_line(cell.error)
+        said = last_line(cell.error)
         return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
-    said = _key_line(cell.stdout) or _last_line(cell.stdout) or _last_line(cell.result)
+    said = shown_line(cell.stdout, cell.result)
     return _joined(clip(said, _OUTPUT), made)
 
 
@@ -290,13 +289,3 @@ def bare_title(title: str) -> str:
 def _text(view: ProgressView, title: str, tasks: Sequence[TaskView]) -> str:
     lines = [title, *(f"{TASK_SIGNS[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
     return kit.fallback("\n".join(filter(None, lines)))
-
-
-def _key_line(text: str) -> str:
-    """The last line that code printed with an arrow in front, for people to see; "" when there is none."""
-    marked = (line.strip() for line in reversed(text.splitlines()))
-    return next((line[1:].strip() for line in marked if line.startswith(KEY_MARK) and line[1:].strip()), "")
-
-
-def _last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

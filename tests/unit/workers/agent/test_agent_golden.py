@@ -406,6 +406,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {
                 "turns": 2,
                 "reset": True,
+                "names": ["total", "df"],
                 "reported": ["how much? → 42 EUR (North)"],
                 "words": ["Ben: “Gross or net?” → net", "Ana: amounts are in thousands"],
                 "files": "## Files\n…",
@@ -415,10 +416,11 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {
                 "turns": 0,
                 "reset": False,
+                "names": [],
                 "reported": [],
                 "words": [],
                 "files": "",
-                "cells": ["Load", "Sum"],
+                "cells": ['Cell 1 "Load", set df → “412 rows”', 'Cell 2 "Sum" failed → “KeyError: 1”'],
                 "plan": "✓ 1. Load — rows\n○ 2. Sum",
             },
         ],
