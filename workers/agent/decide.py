@@ -432,7 +432,7 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
         return _correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
     if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
         return _post(turn, episode, report)
-    return AskModel("check", check_messages(turn, provenance.report))
+    return AskModel("check", check_messages(turn, provenance.report, provenance.figures))
 
 
 def _post(turn: Turn, episode: Episode, report: Report) -> Action:

@@ -7,7 +7,7 @@ The question and its files stay whole. The last cells and the last errors stay a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -42,6 +42,7 @@ from workers.agent.memory import (
 )
 from workers.agent.observation import observation
 from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
+from workers.agent.provenance import Traced
 from workers.agent.text import CHARS_PER_TOKEN, clip, one_line, quoted, shares, weight
 from workers.agent.turn import Turn, episodes
 
@@ -59,6 +60,9 @@ _CHECK_EARLIER_CELLS = 6
 _CHECK_CELL_CHARS = 8_000
 _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
+_CHECK_LEAST_CHARS = 200
+_CHECK_UNSEEN = 60
+_CHECK_PLACES = ("output", "table", "count")
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
 _LEFT_OUT_WORDS = 40
@@ -79,10 +83,12 @@ def messages(turn: Turn) -> tuple[Message, ...]:
     return (system, *_joined([*told, *ending]))
 
 
-def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
+def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> tuple[Message, ...]:
     """What to send to the judge of a report: the question with those before it, and what each cell showed.
 
     All cells share one limit. If there is not enough room for all cells of the thread, those of this turn come first.
+    Where an output is cut or missing, the judge is told which of the report's `figures` it holds, and where: it would
+    refuse a true report for a figure that it cannot see.
     """
     thread = list(turn.thread_steps)
     first = len(thread) - len(turn.steps)
@@ -93,21 +99,44 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
     granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
     asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
     charts = judged_charts(turn)
+    whole = {
+        cell.cell_id
+        for (_, cell), share in zip(chosen, granted, strict=True)
+        if _shown(cell) <= max(share, _CHECK_LEAST_CHARS) and not _has_more_rows(cell)
+    }
     text = turn.prompts.render(
         "check",
         charts=[each["name"] for each in charts],
         earlier=questions(asked, 3_000) if asked else [],
         questions=questions(turn.steps, 8_000),
         cells=[
-            observation(turn, cell, thread[:place], max(share, 200))
+            observation(turn, cell, thread[:place], max(share, _CHECK_LEAST_CHARS))
             for (place, cell), share in zip(chosen, granted, strict=True)
         ],
         more=len(cells) - len(chosen),
+        unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
         report=clip(report, 20_000),
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
     return (with_pictures(user(text), charts),)
+
+
+def _unseen(figures: Sequence[Traced], cut: Collection[str]) -> list[str]:
+    """What the outputs of these cells show of the figures, a line for each place."""
+    places = (place for figure in figures if figure.state != "unsourced" for place in figure.places)
+    lines = (
+        f"{one_line(place.value, 40)} (cell {place.cell}{f', line {place.line}' if place.line else ''}"
+        f"{f': {one_line(place.about, 80)}' if place.about else ''})"
+        for place in places
+        if place.cell_id in cut and place.what in _CHECK_PLACES and place.value
+    )
+    return list(dict.fromkeys(lines))[:_CHECK_UNSEEN]
+
+
+def _has_more_rows(cell: CellRan) -> bool:
+    """Whether the table that the cell's last value is has more rows than its text."""
+    return any(table.total_rows >= len(cell.result.splitlines()) for table in cell.tables)
 
 
 def _shown(cell: CellRan) -> int:

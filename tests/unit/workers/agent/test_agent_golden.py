@@ -47,6 +47,7 @@ from core.steps import (
 from workers.agent.actions import CorrectModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages
+from workers.agent.sourcing import trace_report
 from workers.agent.turn import AgentLimits, SourceNote, ToolNote, ToolServerNote, Turn
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "prompts"
@@ -334,6 +335,14 @@ def test_the_rendered_prompt_is_the_reviewed_one(name: str) -> None:
 
 def test_the_judges_prompt_is_the_reviewed_one() -> None:
     assert_golden("check", as_text(check_messages(turn(*first_turn()), REPORT)))
+
+
+def test_the_judges_prompt_of_a_long_output_is_the_reviewed_one() -> None:
+    shown = "\n".join(f"Region{n:04d}  {n * 7919 % 100_000}.25" for n in range(900))
+    now = turn(asked(), BRIEFED, run("print(sums)"), cell("print(sums)", stdout=shown))
+    provenance = trace_report(now, "Region0450 sold 63550.25.")
+    whole = as_text(check_messages(now, provenance.report, provenance.figures))
+    assert_golden("check_shortened", whole[whole.index("Region0895") :])
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "de", "es", "fr", "ja"])

@@ -618,6 +618,35 @@ def test_the_judge_sees_every_cell_of_the_turn_and_long_outputs_in_full_while_th
     assert "middle" in message["content"]
 
 
+def long_output(rows: int) -> tuple[Step, ...]:
+    shown = "\n".join(f"Region{n:04d}  {n * 7919 % 100_000}.25" for n in range(rows))
+    return asked(), run("print(sums)"), cell("print(sums)", stdout=shown)
+
+
+def judged_of(now: Turn, report: str) -> str:
+    action = decide(replace(now, steps=(*now.steps, finish(report))))
+    assert isinstance(action, AskModel)
+    assert action.purpose == "check"
+    return str(action.messages[0]["content"])
+
+
+def test_the_judge_is_told_where_a_figure_stands_that_a_cut_output_does_not_show() -> None:
+    told = judged_of(turn(*long_output(900)), "Region0450 sold 63550.25.")
+    outputs = told.partition("# The report")[0]
+    assert "characters (519 lines) left out here" in outputs
+    assert "- 63,550.25 (cell 1, line 451: Region0450" in outputs
+
+
+def test_the_judge_is_told_so_of_a_cell_that_is_not_shown_at_all() -> None:
+    later = [step for n in range(2, 40) for step in (run(f"{n}", f"c{n}"), cell(f"{n}", f"c{n}", n))]
+    told = judged_of(turn(*long_output(5), *later, limits=AgentLimits(max_model_calls=60)), "Region0003 sold 23757.25.")
+    assert "- 23,757.25 (cell 1, line 4: Region0003" in told
+
+
+def test_the_judge_is_told_of_no_shortened_output_where_there_is_none() -> None:
+    assert "Outputs are shortened" not in judged_of(turn(*long_output(5)), "Region0003 sold 23757.25.")
+
+
 def test_the_judge_is_asked_about_the_language_and_told_that_sums_count_as_shown() -> None:
     (message,) = check_messages(turn(asked("哪个地区？"), language="zh"), "North.")
     assert "people write in Chinese" in message["content"]
