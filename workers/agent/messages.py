@@ -204,9 +204,13 @@ def _staging(turn: Turn) -> list[Message]:
 
 
 def _ending(turn: Turn) -> list[Message]:
-    """A note when the turn nears its limits, so that it ends with a report instead of a stop."""
+    """A note when the turn nears its limits, so that it ends with a report instead of a stop.
+
+    Before the first cell only few replies count: a budget may leave so few from the start.
+    """
     replies, cells = guards.replies_left(turn), guards.cells_left(turn)
-    if not guards.cells_run(turn) or (replies > guards.NEAR_THE_END and cells > guards.NEAR_THE_END):
+    few_cells = cells <= guards.NEAR_THE_END and guards.cells_run(turn)
+    if replies > guards.NEAR_THE_END and not few_cells:
         return []
     return [user(turn.prompts.render("last_calls", replies=replies, cells=cells))]
 

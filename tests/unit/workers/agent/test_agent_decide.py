@@ -556,7 +556,7 @@ def test_a_budget_bounds_the_replies_like_the_limit_does_and_the_tighter_one_cou
     roomy = turn(*steps, allowance=Allowance(calls=10, scope="day"))
     assert "Limit near" not in str(decide(roomy))
     assert "Limit near: 2 replies" in str(decide(replace(roomy, allowance=Allowance(calls=2, scope="day"))))
-    assert "Limit near: 1 reply" in str(
+    assert "Last reply for this question" in str(
         decide(replace(roomy, limits=AgentLimits(max_model_calls=3), allowance=Allowance(calls=2, scope="day")))
     )
 

@@ -410,7 +410,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "new_message": [{"what": "question"}],
         "out_of_cells": [{"max_cells": 20, "native_tools": True}, {"max_cells": 20, "native_tools": False}],
         "change_of_approach": [{"what": "code", "count": 3, "detail": "Sum by region"}],
-        "last_calls": [{"replies": 1, "cells": 2}],
+        "last_calls": [{"replies": 1, "cells": 2}, {"replies": 2, "cells": 9}, {"replies": 9, "cells": 1}],
         "left_out": [
             {
                 "turns": 2,

@@ -48,7 +48,7 @@ from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages, tokens_of
 from workers.agent.text import CHARS_PER_TOKEN, tokens_in
-from workers.agent.turn import AgentLimits, SourceNote, Turn
+from workers.agent.turn import AgentLimits, Allowance, SourceNote, Turn
 
 FIRST = (
     asked(),
@@ -316,10 +316,25 @@ def test_a_failed_cell_tells_which_names_it_did_not_set() -> None:
 
 def test_near_the_end_the_model_is_told_how_much_is_left() -> None:
     steps = (asked(), run("1"), cell("1"))
-    assert "[Limit near: 2 replies and 19 cells left" in text(
-        messages(turn(*steps, limits=AgentLimits(max_model_calls=3)))
-    )
+    assert "[Limit near: 39 replies and 2 cells left" in text(messages(turn(*steps, limits=AgentLimits(max_cells=3))))
     assert "Limit near" not in text(messages(turn(*steps)))
+
+
+def test_with_two_replies_left_the_model_is_told_that_one_may_be_a_cell() -> None:
+    told = messages(turn(asked(), run("1"), cell("1"), limits=AgentLimits(max_model_calls=3)))
+    assert "2 replies left for this question. One may be a last cell" in told[-1]["content"]
+
+
+def test_a_budget_that_is_short_from_the_start_is_told_before_the_first_cell() -> None:
+    told = messages(turn(asked(), BRIEFED, allowance=Allowance(calls=2, scope="day")))
+    assert "2 replies left for this question. One may be a last cell" in told[-1]["content"]
+    assert "Limit near" not in text(messages(turn(asked(), BRIEFED, limits=AgentLimits(max_cells=2))))
+
+
+def test_the_last_reply_is_told_to_be_the_report() -> None:
+    told = messages(turn(asked(), run("1"), cell("1"), limits=AgentLimits(max_model_calls=2)))
+    assert "[Last reply for this question: it has to be the report" in told[-1]["content"]
+    assert "cells left" not in told[-1]["content"]
 
 
 # --- bounds
