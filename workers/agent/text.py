@@ -92,9 +92,10 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.splitlines() or [""])
 
 
-_TAG = re.compile(r"<(?=/?(?:stdout|stderr|result|error|variables|diff)>)")
+_TAG = re.compile(r"<(?=\s*/?\s*(?:stdout|stderr|result|error|variables|diff|python|text)\s*>)", re.IGNORECASE)
 
 
 def fenced_off(tag: str, text: str) -> str:
-    """The text between <tag> lines. The same tags inside it are escaped, so output cannot end its own block."""
+    """The text between <tag> lines. Tags of ours inside it are escaped in every spelling that a model may take for one,
+    so output cannot end its own block."""
     return "\n".join((f"<{tag}>", _TAG.sub("<\u200b", text.rstrip()), f"</{tag}>"))
