@@ -290,7 +290,11 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
     files = files_text(turn, briefings, files_chars)
     given: dict[str, object] = {"files": files, "schemas": beside.schemas, "procedures": list(beside.procedures)}
     if name == "follow_up":
-        given |= {"reset": beside.reset, "later": beside.later}
+        lost = any(
+            (isinstance(step, Moved) and not step.is_whole) or (isinstance(step, Inherited) and bool(step.missing))
+            for step in opening
+        )
+        given |= {"reset": beside.reset, "later": beside.later, "lost": lost}
         given["fetched"] = bool(turn.environment.sources or turn.environment.tools)
     return user(turn.prompts.render(name, messages=asked, **given))
 

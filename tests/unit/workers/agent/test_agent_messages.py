@@ -533,6 +533,19 @@ def test_what_a_person_left_out_of_the_memory_is_in_no_key_line() -> None:
     assert 'Cell 1 "Region 1", set total_1\n' in told
 
 
+@pytest.mark.parametrize(
+    ("moved", "holds"),
+    [
+        (Moved(node="there", came=True), True),
+        (Moved(node="there", came=False), False),
+        (Moved(node="there", came=True, lost=("lock",)), False),
+    ],
+)
+def test_a_session_that_lost_something_is_not_said_to_hold_all(moved: Moved, holds: bool) -> None:
+    told = text(messages(turn(moved, asked("and now?", "Ben"), earlier=(FIRST,))))
+    assert ("The session still holds the variables and files" in told) is holds
+
+
 def test_turns_that_are_left_out_name_the_variables_that_are_still_there() -> None:
     now = long_thread(30, 2)
     lost = Moved(node="there", came=True, lost=("lock",))
