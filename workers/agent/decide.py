@@ -138,7 +138,7 @@ def _next(turn: Turn) -> Action:
         done = {step.call_id for step in episode.steps if isinstance(step, CellRan | Corrected | Questioned)}
         for intent in intents:
             if intent.call_id not in done:
-                return _follow(turn, episode, intent, alone=intent is intents[0])
+                return _follow(turn, episode, intent, alone=_is_alone(turn, intent, intents))
     if not asks_analyst(turn.steps):
         return Close()
     return drift_question(turn.steps, turn.language) or _stop_or_change(turn) or debugging.next_step(turn) or _ask(turn)
@@ -184,7 +184,7 @@ def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
 
 
 def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action:
-    """Acts on one intent of the last reply. `alone`: it was the reply's first call."""
+    """Acts on one intent of the last reply. `alone`: a question or report rests on no other call of the reply."""
     match intent:
         case Malformed():
             return _correct_malformed(turn, intent)
@@ -207,6 +207,17 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
             return _finish(turn, episode, intent)
         case _:
             assert_never(intent)
+
+
+def _is_alone(turn: Turn, intent: Intent, intents: Sequence[Intent]) -> bool:
+    """Whether a question or report of a reply counts. It comes first, and a report comes with no cell.
+
+    A report may speak of what a cell behind it makes. The last reply's report counts all the same: none would follow.
+    """
+    if intent is not intents[0]:
+        return False
+    with_cells = any(isinstance(each, RunPython | RunBash) for each in intents)
+    return not (isinstance(intent, Report) and with_cells and guards.replies_left(turn))
 
 
 def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:

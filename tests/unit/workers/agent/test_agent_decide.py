@@ -548,6 +548,21 @@ def test_every_correction_is_a_prompt_of_its_own_name_or_a_reason_of_malformed()
     assert Asked(user="U", author="", text="", ts="").kind == "asked"
 
 
+def test_a_report_in_front_of_a_cell_waits_for_what_the_cell_shows() -> None:
+    report = call("finish", "f", report="The table is in sums.xlsx.")
+    both = said(report, call("run_python", "c2", code="df.to_excel('sums.xlsx')", title="Write"))
+    early = decide(turn(*OPENING, both))
+    assert isinstance(early, CorrectModel)
+    assert early.reason == "too_early"
+    sent_back = Corrected(reason="too_early", text=early.text, call_id="f")
+    assert isinstance(decide(turn(*OPENING, both, sent_back)), RunCell)
+
+
+def test_a_report_in_front_of_a_cell_counts_in_the_last_reply() -> None:
+    both = said(call("finish", "f", report="North leads."), call("run_python", "c2", code="1", title="Look"))
+    assert isinstance(decide(turn(*OPENING, both, limits=AgentLimits(max_model_calls=2))), Finish)
+
+
 # --- budgets
 
 
