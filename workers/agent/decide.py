@@ -508,7 +508,15 @@ def _stop_or_change(turn: Turn) -> Action | None:
     if again := guards.repetition(turn):
         if guards.corrections(turn, guards.CHANGE_OF_APPROACH):
             return _give_up(turn, "stuck_on_error" if again.what == "error" else "stuck_on_code", again.times)
-        return _correct(turn, guards.CHANGE_OF_APPROACH, None, what=again.what, count=again.times, detail=again.detail)
+        return _correct(
+            turn,
+            guards.CHANGE_OF_APPROACH,
+            None,
+            what=again.what,
+            count=again.times,
+            detail=again.detail,
+            ran=again.ran,
+        )
     if not guards.replies_left(turn):
         reason: Stop = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
         return _give_up(turn, reason, turn.limits.max_model_calls)

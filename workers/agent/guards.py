@@ -46,11 +46,13 @@ _VARIES = re.compile(r"0x[0-9a-f]+|(?<=\bline )\d+|(?<=\bposition )\d+|(?<=\brow
 
 
 class Repetition(NamedTuple):
-    """The same code or error came again. `what` is "code" or "error", `detail` says which one."""
+    """The same code or error came again. `what` is "code" or "error", `detail` says which one. `ran`: the code ran
+    well the last time."""
 
     what: str
     times: int
     detail: str
+    ran: bool = False
 
 
 def cells_run(turn: Turn) -> int:
@@ -127,7 +129,9 @@ def repetition(turn: Turn) -> Repetition | None:
         counted = Counter(key for key, _ in keys).most_common(1)
         if counted and counted[0][1] >= turn.limits.same_failure:
             key, count = counted[0]
-            return Repetition(what, count, one_line(next(shown for k, shown in reversed(keys) if k == key), 300))
+            shown = one_line(next(shown for k, shown in reversed(keys) if k == key), 300)
+            ran = what == "code" and next(c for c in reversed(cells) if fingerprint(c.code) == key).status == "ok"
+            return Repetition(what, count, shown, ran)
     return None
 
 

@@ -453,6 +453,8 @@ def test_the_same_code_three_times_counts_whatever_its_layout_and_even_when_it_w
     assert isinstance(action, CorrectModel)
     assert action.reason == "change_of_approach"
     assert "same code came 3 times" in action.text
+    assert "It ran well, and what it showed stands above" in action.text
+    assert "turned out wrong" not in action.text
 
 
 def test_stuck_again_after_a_change_of_approach_means_stopping_with_what_is_known() -> None:

@@ -409,7 +409,10 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "skipped": [{"why": "failed"}, {"why": "asked"}],
         "new_message": [{"what": "question"}],
         "out_of_cells": [{"max_cells": 20, "native_tools": True}, {"max_cells": 20, "native_tools": False}],
-        "change_of_approach": [{"what": "code", "count": 3, "detail": "Sum by region"}],
+        "change_of_approach": [
+            {"what": "error", "count": 3, "detail": "KeyError: 'amount'", "ran": False},
+            {"what": "code", "count": 3, "detail": "Sum by region", "ran": True},
+        ],
         "last_calls": [{"replies": 1, "cells": 2}, {"replies": 2, "cells": 9}, {"replies": 9, "cells": 1}],
         "left_out": [
             {
