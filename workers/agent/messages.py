@@ -19,6 +19,7 @@ from core.steps import (
     CellRan,
     Finished,
     Noted,
+    Recalled,
     Step,
     open_question,
     option_of,
@@ -62,6 +63,7 @@ _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
 _CHECK_LEAST_CHARS = 200
 _CHECK_UNSEEN = 60
+_CHECK_NOTES, _CHECK_NOTES_CHARS = 20, 6_000
 _CHECK_PLACES = ("output", "table", "count")
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
@@ -113,6 +115,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
             observation(turn, cell, thread[:place], max(share, _CHECK_LEAST_CHARS))
             for (place, cell), share in zip(chosen, granted, strict=True)
         ],
+        holding=_holding(turn),
         more=len(cells) - len(chosen),
         unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
         report=clip(report, 20_000),
@@ -120,6 +123,23 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         language_name=LANGUAGES[turn.language],
     )
     return (with_pictures(user(text), charts),)
+
+
+def _holding(turn: Turn) -> list[dict[str, str]]:
+    """What the analyst was told beside the questions, for the judge: wishes, notes of people, entries of the team."""
+    entries: dict[tuple[str, str], str] = {}
+    notes: list[tuple[str, str]] = []
+    for step in turn.thread_steps:
+        if isinstance(step, Noted):
+            notes.append((f"Note of {sanitize_name(step.author or step.user)}", step.text))
+        elif isinstance(step, Recalled):
+            entries = {key: text for key, text in entries.items() if key[1] not in step.gone}
+            entries |= {(note.place, note.title): note.text for note in step.notes}
+    wishes = [(f"Wish of {of}, for every answer", text) for of, text in _wishes(turn)]
+    written = [(f"Written down by the team, “{one_line(title, 120)}”", text) for (_, title), text in entries.items()]
+    told = [*wishes, *notes[-_CHECK_NOTES:], *written[-_CHECK_NOTES:]]
+    granted = shares([len(text) for _, text in told], min(_CHECK_NOTES_CHARS, turn.context_chars // 16))
+    return [{"of": of, "text": quoted(clip(text, share))} for (of, text), share in zip(told, granted, strict=True)]
 
 
 def _unseen(figures: Sequence[Traced], cut: Collection[str]) -> list[str]:
@@ -170,15 +190,17 @@ def _system(turn: Turn) -> str:
 
 def _instructions(turn: Turn) -> str:
     """What the channel and the person who asked want of every answer; "" when they said nothing."""
-    wishes = [
-        {
-            "of": "this channel" if each.of == "channel" else sanitize_name(step.author or step.user),
-            "text": quoted(each.text),
-        }
+    wishes = [{"of": of, "text": quoted(text)} for of, text in _wishes(turn)]
+    return turn.prompts.render("instructions", wishes=wishes) if wishes else ""
+
+
+def _wishes(turn: Turn) -> list[tuple[str, str]]:
+    """Whose wish each is, and what it says."""
+    return [
+        ("this channel" if each.of == "channel" else sanitize_name(step.author or step.user), each.text)
         for step in turn.preferred
         for each in step.instructions
     ]
-    return turn.prompts.render("instructions", wishes=wishes) if wishes else ""
 
 
 def _staging(turn: Turn) -> list[Message]:

@@ -36,6 +36,7 @@ from core.steps import (
     Finished,
     GaveUp,
     Instruction,
+    Noted,
     PlaybookNote,
     Preferred,
     Questioned,
@@ -335,6 +336,15 @@ def test_the_rendered_prompt_is_the_reviewed_one(name: str) -> None:
 
 def test_the_judges_prompt_is_the_reviewed_one() -> None:
     assert_golden("check", as_text(check_messages(turn(*first_turn()), REPORT)))
+
+
+def test_what_the_judge_reads_beside_the_question_is_the_reviewed_one() -> None:
+    wish = Preferred(user="U1", author="Ana", instructions=(Instruction(of="channel", text="Answer in English."),))
+    noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
+    entry = TeamNote(place="definitions.md", title="active customer", text="an order in the last 90 days")
+    now = turn(wish, asked("Wie viele?"), noted, Recalled(notes=(entry,)), BRIEFED, language="de")
+    whole = as_text(check_messages(now, REPORT))
+    assert_golden("check_with_notes", whole.partition("# What the cells showed")[0])
 
 
 def test_the_judges_prompt_of_a_long_output_is_the_reviewed_one() -> None:

@@ -35,15 +35,19 @@ from core.steps import (
     Finished,
     Forgot,
     GaveUp,
+    Instruction,
     Loaded,
     LoadedCell,
     Moved,
     Noted,
+    Preferred,
     Questioned,
+    Recalled,
     Replied,
     SourcePlace,
     Step,
     TableNote,
+    TeamNote,
     ToolCall,
 )
 from workers.agent.actions import AskModel, GiveUp, Message
@@ -699,6 +703,25 @@ def test_the_judge_is_told_so_of_a_cell_that_is_not_shown_at_all() -> None:
 
 def test_the_judge_is_told_of_no_shortened_output_where_there_is_none() -> None:
     assert "Outputs are shortened" not in judged_of(turn(*long_output(5)), "Region0003 sold 23757.25.")
+
+
+def test_the_judge_reads_the_wishes_notes_and_entries_that_the_report_has_to_follow() -> None:
+    wish = Preferred(user="U1", author="Ana", instructions=(Instruction(of="channel", text="Answer in English."),))
+    noted = Noted(user="U2", author="Ben", text="Our year starts in April.", ts="1.1")
+    entry = TeamNote(place="definitions.md", title="active customer", text="an order in the last 90 days")
+    now = turn(wish, asked("Wie viele?"), Recalled(notes=(entry,)), run("1"), cell("1", stdout="12"), language="de")
+    told = judged_of(replace(now, earlier=((asked("hi"), noted, Finished(report="Hi.")),)), "12.")
+    told = told.partition("# What the cells showed")[0]
+    assert "Wish of this channel, for every answer:\n> Answer in English." in told
+    assert "Note of Ben:\n> Our year starts in April." in told
+    assert "Written down by the team, “active customer”:\n> an order in the last 90 days" in told
+
+
+def test_the_judge_reads_no_entry_that_was_removed_since() -> None:
+    entry = TeamNote(place="definitions.md", title="active customer", text="an order in the last 90 days")
+    earlier = (asked("hi"), Recalled(notes=(entry,)), Finished(report="Hi."))
+    now = turn(asked("How many?"), Recalled(gone=("active customer",)), run("1"), cell("1", stdout="12"))
+    assert "90 days" not in judged_of(replace(now, earlier=(earlier,)), "12.")
 
 
 def test_the_judge_is_asked_about_the_language_and_told_that_sums_count_as_shown() -> None:
