@@ -60,6 +60,12 @@ _STEP_NUMBER = re.compile(
 _ANNOUNCES = re.compile(
     r"(?:^|[.!?:]\s+)(?:(?:ok|okay|now|next|first|then|so|great)[,.!]?\s+)*"
     r"(?:let me(?! know)|let's|i(?:'ll| will| am going to|'m going to)(?! (?:be|wait)\b))"
+    r"|(?:^|[.!?:]\s+)(?:(?:ok|gut|also|jetzt|nun|zuerst|zunächst|dann|als nächstes)[,.!]?\s+)*"
+    r"(?:ich (?:werde|lade|lese|öffne|prüfe|berechne|schaue|sehe mir)"
+    r"|(?:werde|lade|lese|öffne|prüfe|berechne|schaue|sehe) ich|lass(?:t|en sie)? (?:uns|mich))\b"
+    r"|(?:^|[.!?:]\s+)(?:(?:ok|bien|ahora|primero|luego|d['’]abord|maintenant|ensuite)[,.!]?\s+)*"
+    r"(?:voy a|vamos a|déjame|permíteme|je vais|laissez?-moi|commençons)\b"
+    r"|(?:読み込み|確認し|計算し|分析し|調べ|見てみ)ま(?:す|しょう)[。！]?\s*\Z"
     r"|(?:^|[。！？，；]\s*)(?:好的?[，,。]?)?(?:现在|首先)?[，,]?(?:接下来|下一步|让我|我(?:来|将|先|这就|现在|需要先))",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -331,7 +331,10 @@ def test_a_reply_that_ran_out_of_tokens_is_cut_off(words: str) -> None:
     [
      "Let me load the data.", "Plan:\n1. load\n2. plot\n\nI'll start by loading the file.",
      "Okay, now let me check this…",
-     "Here is what comes:", "好的，我来加载数据。", "计划如下。\n\n接下来读取文件", "Now I am going to plot it."],
+     "Here is what comes:", "好的，我来加载数据。", "计划如下。\n\n接下来读取文件", "Now I am going to plot it.",
+     "Ich lade jetzt die Datei und schaue mir die Spalten an.", "Zuerst werde ich die Spalten prüfen.",
+     "Voy a cargar el archivo y mirar las columnas.", "D’abord, je vais charger le fichier.",
+     "まずファイルを読み込みます。"],
 )  # fmt: skip
 def test_an_announcement_is_no_answer(words: str) -> None:
     intent = text(words)
@@ -342,6 +345,10 @@ def test_an_announcement_is_no_answer(words: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
+     "Nord führt mit 42 EUR. Als Nächstes sollte man die Retouren prüfen.",
+     "El norte vende más: 42 EUR. Primero conviene revisar las devoluciones.",
+     "Le nord vend le plus : 42 EUR. Ensuite, il faudrait vérifier les retours.",
+     "北部が42ユーロで最多です。次に返品を確認することをお勧めします。",
      "Hello! I can help with data.", "North leads with 12%. Let me know if you want more.",
      "结论：北区最高，共 12 万元。",
      "I will be here if anything is unclear.", "Revenue fell by 3%. Should I look at margins, too? It grew in 2023."],
