@@ -67,7 +67,7 @@ class UnsavedState:
         if why is not None:
             self._nothing_comes_back(why)
         elif broken:
-            self.notices += (notice("some_not_restored", names=listed_names(broken, self.variables)),)
+            self.notices += (notice("some_not_restored", names=listed_names(broken)),)
 
     def prepare(self, receiver: Receiver) -> None:
         """Do now what can be done of `keep`, while the result of the cell is on its way to the disk."""
@@ -169,13 +169,12 @@ class UnsavedState:
         return (notice("all_lost"),) if self.variables else ()
 
     def _not_kept(self) -> Notices:
-        return (notice("not_kept", names=listed_names(self._names, self.variables)),) if self._names else ()
+        return (notice("not_kept", names=listed_names(self._names)),) if self._names else ()
 
 
-def listed_names(lost: Sequence[tuple[str, str]], variables: Sequence[Message]) -> str:
-    """Names with the number of the cell that last set each, and the reason."""
-    cells = {variable["name"]: f" of cell {variable['cell']}" for variable in variables if variable["cell"]}
-    return shortened_list([f"{name}{cells.get(name, '')} ({why})" for name, why in lost])
+def listed_names(lost: Sequence[tuple[str, str]]) -> str:
+    """Names, each with the reason. No cell is named: a session counts its cells otherwise than a thread does."""
+    return shortened_list([f"{name} ({why})" for name, why in lost])
 
 
 def _changes(cells: int, why: Notice | None) -> Notices:

@@ -456,13 +456,13 @@ def test_what_is_done_once_for_a_class_is_not_done_again(run, what: str) -> None
 def test_what_would_no_longer_write_where_it_did_is_named(run, made: str) -> None:
     run(made)
     result = run("import os\nos._exit(1)")
-    assert "Not kept: v of cell 1 (TypeError)." in worded(result, "en")
+    assert "Not kept: v (TypeError)." in worded(result, "en")
 
 
 def test_what_cannot_be_kept_is_named_and_the_rest_is_kept(run) -> None:
     run("n = 7\ng = (i for i in range(3))")
     result = run("import os\nos._exit(1)")
-    assert "Not kept: g of cell 1 (TypeError)." in worded(result, "en")
+    assert "Not kept: g (TypeError)." in worded(result, "en")
     assert shown(run("n")) == "7"
     assert run("g").error.name == "NameError"
 
@@ -633,7 +633,7 @@ def test_a_large_variable_that_cannot_be_kept_does_not_take_the_others_with_it(r
     )
     run("n = 8")
     result = run("import os\nos._exit(1)")
-    assert all(f"{name} of cell 1 (TypeError)" in worded(result, "en") for name in ("lock", "also"))
+    assert all(f"{name} (TypeError)" in worded(result, "en") for name in ("lock", "also"))
     assert shown(run("n, len(frame)")) == "(8, 20000)"
 
 
@@ -660,7 +660,7 @@ def test_what_cannot_be_made_again_is_named_and_costs_no_other_variable(run, mad
     after = run("n, len(big), double(), len(frame), [name in globals() for name in ('odd', 'holders', 'alias')]")
     assert shown(after) == "(7, 20000, 14, 100000, [False, False, False])"
     assert [notice.code for notice in after.notices] == ["some_not_restored"]
-    assert all(f"{name} of cell 2 (" in worded(after, "en") for name in ("odd", "holders", "alias"))
+    assert all(f"{name} (" in worded(after, "en") for name in ("odd", "holders", "alias"))
     run("n = 8")
     run("import os\nos._exit(1)")
     again = run("n, len(big), len(frame)")
@@ -716,7 +716,7 @@ def test_names_that_share_much_are_looked_at_once(run) -> None:
     run("import threading\nlock = threading.Lock()\nn = 7")
     result = run("import os\nos._exit(1)")
     assert [notice.code for notice in result.notices] == ["ended", "as_before", "not_kept"]
-    assert "Not kept: lock of cell 3 (TypeError)." in worded(result, "en")
+    assert "Not kept: lock (TypeError)." in worded(result, "en")
     assert shown(run("n, name0[0] is name79[0]")) == "(7, True)"
 
 
