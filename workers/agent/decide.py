@@ -27,7 +27,7 @@ next worker resumes a turn by asking again.
     a call of a model that is estimated to be dear    → AskApproval first (`costs.py`)
 
 The first line that fits counts; the last line holds for every AskModel. Where the replies ran out or led to nothing,
-the last report that was sent back is posted in place of GiveUp, if there is one.
+or no prompt is short enough, the last report that was sent back is posted in place of GiveUp, if there is one.
 
 A person's message never cancels cells that the model asked for; the model reads it together with their outputs. A
 report or question written before that message is not posted: the model is told to read the message first.
@@ -177,8 +177,11 @@ def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
         return CorrectModel(debugging.DONE, "")
     if failure.purpose == "route":
         return RecordRoute("", "unasked")
-    if failure.reason == "model_context" and guards.compactions(turn) < MAX_COMPACTIONS:
-        return Compact(failure.prompt_chars // 2)
+    if failure.reason == "model_context":
+        if guards.compactions(turn) < MAX_COMPACTIONS:
+            return Compact(failure.prompt_chars // 2)
+        if (refused := _refused_report(turn)) is not None:  # asking again later would not help
+            return refused
     tokens = number(failure.prompt_chars // CHARS_PER_TOKEN, turn.language)
     return GiveUp(failure.reason, say(failure.reason, turn.language, tokens=tokens))
 
@@ -523,11 +526,13 @@ def _stop_or_change(turn: Turn) -> Action | None:
     return None
 
 
-def _ask(turn: Turn) -> AskModel | GiveUp:
+def _ask(turn: Turn) -> Action:
     """The next request; or the end of the turn when even the shortest one is far above the team's limit."""
     tools = TOOLS_WITH_BASH if turn.has_bash else TOOLS
     told, most = messages(turn), turn.limits.context_chars // CHARS_PER_TOKEN
     if (tokens := tokens_of(told)) > most * PROMPT_TOLERANCE:
+        if (refused := _refused_report(turn)) is not None:
+            return refused
         counts = {"tokens": number(tokens, turn.language), "most": number(most, turn.language)}
         return GiveUp("prompt_too_long", say("prompt_too_long", turn.language, **counts), "user")
     return AskModel("act", told, tools if turn.native_tools else ())

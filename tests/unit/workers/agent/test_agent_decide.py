@@ -31,12 +31,14 @@ from core.steps import (
     CellRan,
     Checked,
     Commanded,
+    Compacted,
     Corrected,
     Decided,
     FileAbstract,
     Finished,
     Forgot,
     GaveUp,
+    ModelFailed,
     Questioned,
     Replied,
     Resumed,
@@ -563,6 +565,18 @@ def test_a_report_in_front_of_a_cell_waits_for_what_the_cell_shows() -> None:
 def test_a_report_in_front_of_a_cell_counts_in_the_last_reply() -> None:
     both = said(call("finish", "f", report="North leads."), call("run_python", "c2", code="1", title="Look"))
     assert isinstance(decide(turn(*OPENING, both, limits=AgentLimits(max_model_calls=2))), Finish)
+
+
+def test_a_report_that_was_sent_back_is_posted_when_the_model_cannot_be_asked_any_more() -> None:
+    sent_back = Corrected(reason="unsourced", text="Not found: 4711.", call_id="f1")
+    too_long = ModelFailed(purpose="act", reason="model_context", prompt_chars=9_000)
+    steps = (*OPENING, finish("North sold 4711 EUR."), sent_back)
+    shorter = [step for n in (4_000, 2_000) for step in (too_long, Compacted(context_chars=n))]
+    end = decide(turn(*steps, *shorter, too_long))
+    assert isinstance(end, Finish)
+    assert end.report.startswith("North sold 4711 EUR (")
+    end = decide(turn(*steps, limits=AgentLimits(context_chars=1_000)))
+    assert isinstance(end, Finish)
 
 
 # --- budgets
