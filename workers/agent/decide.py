@@ -234,7 +234,8 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
             return _correct(turn, "not_approved", intent.call_id, outcome="behind", author="", hint="")
     run = guards.cells_run(turn)
     if run >= turn.limits.max_cells:
-        if guards.corrections(turn, guards.OUT_OF_CELLS):
+        here = sum(isinstance(step, Corrected) and step.reason == guards.OUT_OF_CELLS for step in episode.steps)
+        if guards.corrections(turn, guards.OUT_OF_CELLS) > here:  # other cells of this reply do not count
             return _give_up(turn, "out_of_cells", turn.limits.max_cells)
         return _correct(
             turn, guards.OUT_OF_CELLS, intent.call_id, max_cells=turn.limits.max_cells, native_tools=turn.native_tools

@@ -579,6 +579,20 @@ def test_a_report_that_was_sent_back_is_posted_when_the_model_cannot_be_asked_an
     assert isinstance(end, Finish)
 
 
+def test_several_cells_too_many_in_one_reply_still_leave_a_reply_for_the_report() -> None:
+    three = said(*(call("run_python", name, code=f"print('{name}')", title=name) for name in "abc"))
+    steps = [asked(), three, cell("print('a')", "a", 1)]
+    for name in "bc":
+        action = decide(turn(*steps, limits=AgentLimits(max_cells=1)))
+        assert isinstance(action, CorrectModel)
+        assert (action.reason, action.call_id) == ("out_of_cells", name)
+        steps.append(Corrected(reason="out_of_cells", text=action.text, call_id=name))
+    assert isinstance(decide(turn(*steps, limits=AgentLimits(max_cells=1))), AskModel)
+    again = decide(turn(*steps, run("print('d')", "d"), limits=AgentLimits(max_cells=1)))
+    assert isinstance(again, GiveUp)
+    assert again.reason == "out_of_cells"
+
+
 # --- budgets
 
 
