@@ -118,7 +118,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         holding=_holding(turn),
         more=len(cells) - len(chosen),
         unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
-        report=clip(report, 20_000),
+        report=quoted(clip(report, 20_000)),
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
