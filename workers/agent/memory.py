@@ -34,6 +34,7 @@ from core.steps import (
     Step,
     Undone,
     decision_on,
+    open_question,
     option_of,
 )
 from workers.agent.actions import Message
@@ -44,6 +45,7 @@ from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, 
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
 from workers.agent.pictures import picture_message, shown_charts
+from workers.agent.playbooks import DRIFT_CALL
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, quoted, shares, shown_line
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
@@ -55,6 +57,7 @@ _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
 _LINE_CHARS = 120
+_QUESTION_CHARS = 300
 FIGURES_CHARS = 600
 """Characters for the figures of one report that is cut or left out."""
 
@@ -224,13 +227,27 @@ def sanitize_name(name: str) -> str:
 
 
 def questions(steps: Sequence[Step], limit: int) -> list[dict[str, str]]:
-    """The people's messages among these steps, quoted and bounded, for a prompt."""
-    asked = [step for step in steps if isinstance(step, Asked) and not step.left_out]
-    granted = shares([len(step.text) for step in asked], limit)
-    return [
-        {"author": author(step), "text": quoted(clip(step.text, share))}
-        for step, share in zip(asked, granted, strict=True)
+    """The people's messages among these steps, quoted and bounded, for a prompt. What was asked stands before an
+    answer. An option of a question of ours is left out: it decided something, and alone it would read as a wish."""
+    asked = [
+        (step, text)
+        for place, step in enumerate(steps)
+        if isinstance(step, Asked) and not step.left_out and (text := _as_asked(steps[:place], step)) is not None
     ]
+    granted = shares([len(text) for _, text in asked], limit)
+    return [
+        {"author": author(step), "text": quoted(clip(text, share))}
+        for (step, text), share in zip(asked, granted, strict=True)
+    ]
+
+
+def _as_asked(before: Sequence[Step], step: Asked) -> str | None:
+    question = open_question(before)
+    if question is None:
+        return step.text
+    if _is_ours(question):
+        return step.text if option_of(step.text, question) is None else None
+    return f"“{one_line(question.question, _QUESTION_CHARS)}” → {step.text}"
 
 
 def files_text(turn: Turn, briefings: Sequence[Briefed], limit: int) -> str:
@@ -530,7 +547,7 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
 
 def _is_ours(question: Questioned) -> bool:
     """Whether we asked, and not the model: the answer decides something, other words are for the model."""
-    return question.approval is not None or question.call_id.startswith(HOLD_CALL)
+    return question.approval is not None or question.call_id.startswith((HOLD_CALL, DRIFT_CALL))
 
 
 def _joins(asked: Asked, thread: Sequence[Step]) -> bool:

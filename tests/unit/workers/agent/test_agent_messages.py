@@ -734,6 +734,27 @@ def test_the_judge_reads_no_entry_that_was_removed_since() -> None:
     assert "90 days" not in judged_of(replace(now, earlier=(earlier,)), "12.")
 
 
+def test_the_judge_reads_an_answer_with_the_question_that_it_answers() -> None:
+    ask = said(call("ask_user", "q", question="Gross or net?"))
+    asks = Questioned(call_id="q", question="Gross or net?", options=("gross", "net"))
+    now = turn(asked("How much?"), ask, asks, asked("net", ts="2.0"), run("1"), cell("1", stdout="12"))
+    assert "> How much?\nAna:\n> “Gross or net?” → net\n" in judged_of(now, "12 net.")
+
+
+DRIFT = Questioned(call_id="drift:1", question="Shall I follow it anyway?", options=("Follow it", "Work without it"))
+
+
+@pytest.mark.parametrize(("said", "told"), [("Work without it", False), ("units is called pieces now", True)])
+def test_a_decision_on_our_own_question_is_no_question_of_the_person(said: str, told: bool) -> None:
+    steps = (asked("How many?"), DRIFT, asked(said, "Ben", "2.0"))
+    assert (f"> {said}" in text(messages(turn(*steps)))) is told
+
+
+def test_other_words_to_a_question_on_a_playbook_reach_the_model_while_it_works() -> None:
+    steps = (asked("How many?"), run("1"), cell("1"), DRIFT, asked("units is called pieces now", "Ben", "2.0"))
+    assert "[Ben joins]\n> units is called pieces now" in messages(turn(*steps))[-1]["content"]
+
+
 def test_the_judge_is_asked_about_the_language_and_told_that_sums_count_as_shown() -> None:
     (message,) = check_messages(turn(asked("哪个地区？"), language="zh"), "North.")
     assert "people write in Chinese" in message["content"]
