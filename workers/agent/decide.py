@@ -103,6 +103,7 @@ from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
 _SHOWN_FIGURES = 6
+_QUESTION_CHARS = 600
 _OTHER_TOOLS = ("unknown_tool", "wrong_language")
 PROMPT_TOLERANCE = 1.25
 """A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
@@ -205,6 +206,8 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
                 return _correct(turn, "new_message", intent.call_id, what=what)
             if isinstance(intent, Report) and turn.staged:
                 return _staged(turn, episode, intent)
+            if isinstance(intent, Question) and not (guards.replies_left(turn) or episode.reply.user):
+                return _out_of_replies(turn, intent)
             if isinstance(intent, Question):
                 return AskHuman(intent.call_id, intent.question, intent.options)
             return _finish(turn, episode, intent)
@@ -522,9 +525,17 @@ def _stop_or_change(turn: Turn) -> Action | None:
             ran=again.ran,
         )
     if not guards.replies_left(turn):
-        reason: Stop = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
-        return _give_up(turn, reason, turn.limits.max_model_calls)
+        return _out_of_replies(turn)
     return None
+
+
+def _out_of_replies(turn: Turn, asked: Question | None = None) -> GiveUp | Finish | AskHuman:
+    """The end when no model call is left. A question that the last one `asked` is told, because nobody would read the
+    answer in this turn."""
+    reason: Stop = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
+    question = f"{asked.question} ({' / '.join(asked.options)})" if asked and asked.options else ""
+    question = question or (asked.question if asked else "")
+    return _give_up(turn, reason, turn.limits.max_model_calls, one_line(question, _QUESTION_CHARS))
 
 
 def _ask(turn: Turn) -> Action:
@@ -557,14 +568,14 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     return CorrectModel(intent.reason, text, intent.call_id)
 
 
-def _give_up(turn: Turn, reason: Stop, count: int) -> GiveUp | Finish | AskHuman:
+def _give_up(turn: Turn, reason: Stop, count: int, question: str = "") -> GiveUp | Finish | AskHuman:
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
     if done := stages.results(turn.steps):
         note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
         return Finish(f"{stages.report_of(done, turn.language)}\n\n{note}", partial=True)
     if reason != "data_not_read" and (refused := _refused_report(turn)) is not None:
         return refused
-    return GiveUp(reason, stopped_text(turn, reason, count))
+    return GiveUp(reason, stopped_text(turn, reason, count, question))
 
 
 def _refused_report(turn: Turn) -> Finish | AskHuman | GiveUp | None:

@@ -19,11 +19,11 @@ Stop = Literal[
 ]
 
 
-def stopped_text(turn: Turn, reason: Stop, count: int) -> str:
+def stopped_text(turn: Turn, reason: Stop, count: int, question: str = "") -> str:
     """What happened, what did not work, what is known so far, and what people can do next, as Markdown.
 
-    `count` belongs to the reason: how many errors, replies, cells or model calls. Figures of a model that did not read
-    the data are not repeated.
+    `count` belongs to the reason: how many errors, replies, cells or model calls. `question` is what
+    the model still wanted to know. Figures of a model that did not read the data are not repeated.
     """
     language = turn.language
     scope = turn.allowance.scope if turn.allowance else ""
@@ -38,6 +38,8 @@ def stopped_text(turn: Turn, reason: Stop, count: int) -> str:
         paragraphs.append("\n".join([say("unfinished_known", language), *lines]))
     else:
         paragraphs.append(say("unfinished_nothing_known", language))
+    if question:
+        paragraphs.append(say("unfinished_question", language, question=question))
     if reason == "out_of_budget":
         paragraphs.append(say("unfinished_next_budget", language, scope=scope))
     else:

@@ -593,6 +593,17 @@ def test_several_cells_too_many_in_one_reply_still_leave_a_reply_for_the_report(
     assert again.reason == "out_of_cells"
 
 
+@pytest.mark.parametrize("options", [(), ("gross", "net")])
+def test_nobody_is_asked_when_no_reply_is_left_to_read_the_answer(options: tuple[str, ...]) -> None:
+    ask = said(call("ask_user", "q", question="Gross or net?", options=list(options)))
+    end = decide(turn(*OPENING, ask, limits=AgentLimits(max_model_calls=2)))
+    assert isinstance(end, GiveUp)
+    assert end.reason == "out_of_replies"
+    shown = "Gross or net? (gross / net)" if options else "Gross or net?"
+    assert f"**To go on I would need to know:** {shown}\n" in end.text
+    assert isinstance(decide(turn(*OPENING, ask)), AskHuman)
+
+
 # --- budgets
 
 
