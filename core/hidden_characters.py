@@ -16,6 +16,12 @@ _SYMBOLS = ("So", "Sk", "Sm")
 _MAY_HIDE = re.compile(r"[^\t\n -~\u00a1-\u00ac\u00ae-\u02ff\u3040-\u30ff\u4e00-\u9fff]")
 """Most texts have nothing else: then no character has to be looked at."""
 
+_CARRIERS = re.compile(
+    "\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f"  # a flag, as people see it
+    "|(?P<carries>[\U000e0000-\U000e007f]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,})"
+)
+"""Tags spell letters, and several variants in a row spell bytes: models read both, and people see neither."""
+
 
 def count_hidden(text: str) -> int:
     """The number of characters of a text that nobody sees."""
@@ -27,7 +33,21 @@ def with_hidden_shown(text: str) -> str:
     places = _places(text)
     if not places:
         return text
-    return "".join(f"⟨U+{ord(each):04X}⟩" if n in places else each for n, each in enumerate(text))
+    return "".join(_shown(each) if n in places else each for n, each in enumerate(text))
+
+
+def with_carriers_shown(text: str) -> str:
+    """The text with ⟨U+E0041⟩ in place of each character that could spell a text which only a model reads.
+
+    Other characters that nobody sees stay: joiners and marks of direction belong to many scripts.
+    """
+    if _MAY_HIDE.search(text) is None:
+        return text
+    return _CARRIERS.sub(lambda found: "".join(map(_shown, found["carries"])) if found["carries"] else found[0], text)
+
+
+def _shown(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩"
 
 
 def _places(text: str) -> frozenset[int]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from core.hidden_characters import with_carriers_shown
 from core.steps import ColumnNote, FileAbstract, TableNote
 from workers.agent.text import clean, clip, one_line, shares
 
@@ -210,6 +211,7 @@ _Dumper.add_representer(
 
 
 def _yaml(document: dict[str, Any]) -> str:
-    return yaml.dump(
+    text = yaml.dump(
         document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=False
-    ).rstrip()
+    )
+    return with_carriers_shown(text.rstrip())

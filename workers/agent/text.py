@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from core.hidden_characters import with_carriers_shown
+
 CHARS_PER_TOKEN: Final = 4
 """Characters per token in English and code. Each character that is not ASCII counts as one token."""
 KEY_MARK: Final = "→"
@@ -89,7 +91,8 @@ def shares(lengths: list[int], total: int) -> list[int]:
 
 def quoted(text: str) -> str:
     """The text as a Markdown quotation, so that nothing in it looks like a heading or a fence of ours."""
-    return "\n".join(f"> {line}" if line else ">" for line in text.splitlines() or [""])
+    lines = with_carriers_shown(text).splitlines() or [""]
+    return "\n".join(f"> {line}" if line else ">" for line in lines)
 
 
 _TAG = re.compile(r"<(?=\s*/?\s*(?:stdout|stderr|result|error|variables|diff|python|text)\s*>)", re.IGNORECASE)
@@ -98,4 +101,4 @@ _TAG = re.compile(r"<(?=\s*/?\s*(?:stdout|stderr|result|error|variables|diff|pyt
 def fenced_off(tag: str, text: str) -> str:
     """The text between <tag> lines. Tags of ours inside it are escaped in every spelling that a model may take for one,
     so output cannot end its own block."""
-    return "\n".join((f"<{tag}>", _TAG.sub("<\u200b", text.rstrip()), f"</{tag}>"))
+    return "\n".join((f"<{tag}>", _TAG.sub("<\u200b", with_carriers_shown(text.rstrip())), f"</{tag}>"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.hidden_characters import count_hidden, with_hidden_shown
+from core.hidden_characters import count_hidden, with_carriers_shown, with_hidden_shown
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,23 @@ def test_what_nobody_sees_is_shown_as_its_number(text: str, shown: str) -> None:
 def test_text_that_people_see_stays(text: str) -> None:
     assert with_hidden_shown(text) == text
     assert count_hidden(text) == 0
+
+
+def test_letters_that_only_a_model_reads_are_shown() -> None:
+    order = "".join(chr(0xE0000 + ord(letter)) for letter in "go")
+    assert with_carriers_shown(f"12{order}") == "12⟨U+E0067⟩⟨U+E006F⟩"
+    assert with_carriers_shown("a\U000e0101\U000e0102\ufe01") == "a⟨U+E0101⟩⟨U+E0102⟩⟨U+FE01⟩"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "葛\U000e0100城",
+        "❤\ufe0f",
+        "می\u200cخواهم",
+        "12",
+    ],
+)
+def test_flags_variants_of_letters_and_joiners_stay(text: str) -> None:
+    assert with_carriers_shown(text) == text
