@@ -517,6 +517,7 @@ def test_a_server_that_vanishes_without_a_word_is_not_waited_for_without_end(
         asking.join(PATIENCE_S)
         assert [type(error) for error in ended] == [SourceAway if world.kind == "postgres" else LimitReached]
         driver.close()  # while it was waited for, this would wait too
+        eventually(lambda: not [each for each in threading.enumerate() if each.name == "cancel"])
 
 
 @only_of("postgres")

@@ -92,6 +92,7 @@ class PostgresDriver:
         except Error as error:
             raise SourceAway(f"{source.name} cannot be reached: {_why(error)}.") from None
         self._socket = _socket_with(mark)
+        self._server = self._socket.getpeername() if self._socket is not None else None
         with self._transaction(CATALOG_S) as cursor:
             ((zone,),) = _rows(cursor, "SELECT pg_catalog.current_setting('TimeZone')")
         self._zone = zone_of(zone)
@@ -172,11 +173,13 @@ class PostgresDriver:
 
     def _cancel(self) -> None:
         """Ask the server to end the statement. A server that does not take the request loses the connection."""
+        before = {name for name, _ in _sockets()}
         asking = threading.Thread(target=self._ask_to_cancel, name="cancel", daemon=True)
         asking.start()
         asking.join(CONNECT_S)
         if asking.is_alive():
             self._hang_up()
+            self._hang_up_request(before)
 
     def _ask_to_cancel(self) -> None:
         with suppress(Error):  # it ended meanwhile; its timeout at the server is the other way
@@ -187,6 +190,16 @@ class PostgresDriver:
         if self._socket is not None:
             with suppress(OSError):  # the connection is lost already
                 self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _hang_up_request(self, before: set[str]) -> None:
+        """End a request to the server that was not among these sockets: libpq waits for its answer without end.
+
+        It has no mark, and a connection that somebody opens meanwhile has one.
+        """
+        for name, found in _sockets():
+            with suppress(OSError):  # it is no connection
+                if name not in before and found.getpeername() == self._server and not _mark_of(found):
+                    found.shutdown(socket.SHUT_RDWR)
 
     @contextmanager
     def _transaction(self, seconds: float) -> Iterator[dbapi.Cursor]:
@@ -219,16 +232,25 @@ class PostgresDriver:
 
 def _socket_with(mark: int) -> socket.socket | None:
     """The socket of this process that has this `tcp_user_timeout`; None for a connection without TCP."""
+    for _, found in _sockets():
+        with suppress(OSError):  # it is no socket of TCP
+            if _mark_of(found) == mark:
+                return found.dup()
+    return None
+
+
+def _mark_of(found: socket.socket) -> int:
+    return found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+
+def _sockets() -> Iterator[tuple[str, socket.socket]]:
+    """The sockets of this process, each by its name in /proc and as a copy that is open until the next one."""
     for each in os.listdir("/proc/self/fd"):
         with suppress(OSError):  # it is closed by now
-            if not os.readlink(f"/proc/self/fd/{each}").startswith("socket:"):
-                continue  # a copy of a pipe's end would keep that pipe open
-            found = socket.socket(fileno=os.dup(int(each)))
-            with suppress(OSError):  # it is no socket of TCP
-                if found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
-                    return found
-            found.close()
-    return None
+            name = os.readlink(f"/proc/self/fd/{each}")
+            if name.startswith("socket:"):  # a copy of a pipe's end would keep that pipe open
+                with socket.socket(fileno=os.dup(int(each))) as found:
+                    yield name, found
 
 
 def _rows(cursor: dbapi.Cursor, sql: str, values: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
