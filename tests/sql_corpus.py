@@ -142,6 +142,16 @@ SELECT (x.n).pg_sleep FROM generate_series(100, 200) AS x(n)
 SELECT x.pg_terminate_backend FROM unnest(ARRAY[1]) AS x, (SELECT 1) AS y
 SELECT (SELECT x.pg_sleep FROM unnest(ARRAY[100]) AS x) FROM orders AS x
 SELECT * FROM public.unnest(ARRAY[1])
+SELECT FROM orders
+SELECT (SELECT FROM orders)
+SELECT * FROM (SELECT FROM orders) AS x
+SELECT 1 WHERE EXISTS (SELECT FROM salaries)
+SELECT 1 WHERE EXISTS (SELECT FROM "salaries" AS orders)
+SELECT 1 WHERE NOT EXISTS ((SELECT FROM orders, salaries))
+SELECT 1 WHERE EXISTS (SELECT FROM orders WHERE id IN (SELECT pay FROM salaries))
+SELECT 1 WHERE EXISTS (SELECT FROM pg_sleep(100))
+SELECT 1 WHERE EXISTS (SELECT INTO evil FROM orders)
+SELECT to_json(user -> 'x')
 """
 
 MYSQL = """
@@ -199,6 +209,16 @@ CREATE TEMPORARY TABLE evil (x int)
 SELECT MASTER_POS_WAIT('x', 1)
 SELECT UPDATEXML(1, CONCAT(0x7e, VERSION()), 1)
 SELECT EXTRACTVALUE(1, CONCAT(0x7e, USER()))
+SELECT * FROM JSON_TABLE((SELECT JSON_ARRAYAGG(pay) FROM salaries), '$[*]' COLUMNS (pay INT PATH '$')) AS j
+SELECT j.n FROM salaries s, JSON_TABLE(s.name, '$' COLUMNS (n TEXT PATH '$')) AS j
+SELECT j.n FROM orders o JOIN `SALARIES` s JOIN JSON_TABLE(s.name, '$' COLUMNS (n TEXT PATH '$')) AS j
+SELECT * FROM JSON_TABLE(LOAD_FILE('/etc/passwd'), '$' COLUMNS (n TEXT PATH '$')) AS j
+SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (n INT PATH '$' DEFAULT (SELECT max(pay) FROM salaries) ON EMPTY)) AS j
+SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (n INT PATH '$' DEFAULT SLEEP(100) ON ERROR)) AS j
+SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (NESTED PATH '$' COLUMNS (n INT PATH '$' DEFAULT @@port ON EMPTY))) AS j
+SELECT * FROM shop.JSON_TABLE('[]', '$' COLUMNS (n INT PATH '$')) AS j
+WITH j AS (SELECT 1) SELECT * FROM JSON_TABLE((SELECT pay FROM salaries), '$' COLUMNS (n INT PATH '$')) AS j
+SELECT JSON_LENGTH((SELECT name FROM salaries)->'$.a')
 SELECT NEXTVAL(orders_seq)
 SELECT USER(), DATABASE(), CONNECTION_ID()
 SELECT sys_exec('id')
@@ -316,6 +336,60 @@ CREATE MACRO evil() AS 1
 CREATE SECRET evil (TYPE s3)
 CREATE OR REPLACE TEMP TABLE orders AS SELECT 1
 PIVOT orders ON amount USING sum(id)
+PIVOT salaries ON id IN (1) USING sum(pay)
+PIVOT main.salaries ON id IN (1) USING sum(pay)
+PIVOT "SALARIES" ON id IN (1) USING sum(pay)
+PIVOT (FROM salaries) ON id IN (1) USING sum(pay)
+PIVOT (SELECT (SELECT max(pay) FROM salaries) AS pay, 1 AS id) ON id IN (1) USING sum(pay)
+PIVOT '/etc/passwd' ON column0 IN (1) USING count(*)
+PIVOT read_csv('/etc/passwd') ON column0 IN (1) USING count(*)
+PIVOT histogram('salaries', pay) ON bin IN (1) USING count(*)
+PIVOT orders ON id IN (SELECT pay FROM salaries) USING sum(amount)
+PIVOT orders ON id IN salaries USING sum(amount)
+PIVOT orders ON id IN (1) USING max((SELECT max(pay) FROM salaries))
+PIVOT orders ON id IN (1) USING max(getenv('HOME'))
+PIVOT orders ON id IN ((SELECT max(pay) FROM salaries)) USING sum(amount)
+SELECT * FROM salaries PIVOT (sum(pay) FOR id IN (1))
+SELECT * FROM (FROM salaries) PIVOT (sum(pay) FOR id IN (1))
+SELECT * FROM orders PIVOT (sum(amount) FOR id IN (SELECT pay FROM salaries))
+SELECT * FROM orders PIVOT (sum(amount) FOR id IN (1)) JOIN salaries ON true
+SELECT * FROM (PIVOT salaries ON id IN (1) USING sum(pay))
+SELECT * FROM (PIVOT orders ON id USING sum(amount))
+WITH p AS (PIVOT salaries ON id IN (1) USING sum(pay)) SELECT * FROM p
+WITH s AS (FROM salaries) PIVOT s ON id IN (1) USING sum(pay)
+WITH RECURSIVE salaries AS (PIVOT salaries ON id IN (1) USING sum(pay)) FROM salaries
+UNPIVOT salaries ON pay INTO NAME n VALUE v
+UNPIVOT (FROM salaries) ON COLUMNS('pay') INTO NAME n VALUE v
+UNPIVOT '/etc/passwd' ON COLUMNS(*) INTO NAME n VALUE v
+SELECT * FROM salaries UNPIVOT (v FOR n IN (pay))
+SELECT * FROM (UNPIVOT salaries ON pay INTO NAME n VALUE v)
+SUMMARIZE main.salaries
+SUMMARIZE "SALARIES"
+SUMMARIZE TABLE salaries
+SUMMARIZE FROM salaries
+SUMMARIZE SELECT pay FROM salaries
+SUMMARIZE '/etc/passwd'
+SUMMARIZE "/etc/passwd"
+SUMMARIZE read_csv('/etc/passwd')
+SUMMARIZE FROM read_csv('/etc/passwd')
+SUMMARIZE DELETE FROM orders
+SUMMARIZE duckdb_settings
+SELECT * FROM (SUMMARIZE salaries)
+SELECT max FROM (SUMMARIZE SELECT pay FROM salaries)
+WITH s AS (SUMMARIZE salaries) SELECT * FROM s
+WITH RECURSIVE salaries AS (SUMMARIZE salaries) FROM salaries
+WITH RECURSIVE salaries AS (SELECT 1 AS pay UNION ALL SELECT 2 FROM (SUMMARIZE salaries)) FROM salaries
+SELECT (SELECT max FROM (SUMMARIZE salaries) LIMIT 1) FROM orders
+DESCRIBE SELECT * FROM salaries
+DESCRIBE '/etc/passwd'
+DESCRIBE FROM read_csv('/etc/passwd')
+SELECT * FROM (DESCRIBE salaries)
+SELECT * FROM (SHOW TABLES)
+SELECT * FROM (SHOW ALL TABLES)
+SELECT [getenv(x) FOR x IN ['HOME']]
+SELECT [x FOR x IN (SELECT list(pay) FROM salaries)]
+SELECT len((SELECT list(name) FROM salaries) -> 'x')
+SELECT max(getenv('HOME') -> 'x')
 SELECT write_log('x')
 SELECT * FROM orders POSITIONAL JOIN salaries
 SELECT * FROM main.range(3)
@@ -394,6 +468,9 @@ TRICKY: dict[str, list[str]] = {
         "SELECT current_time, current_time(0), localtime",
         "SELECT pg_typeof(amount), bit_count(b'101'), encode(sha256(name::bytea), 'hex') FROM orders, customers",
         "SELECT id FROM orders WHERE customer = SOME (SELECT id FROM customers)",
+        "SELECT name FROM customers c WHERE EXISTS (SELECT FROM orders o WHERE o.customer = c.id)",
+        "SELECT name FROM customers c WHERE NOT EXISTS ((SELECT FROM orders o WHERE o.customer > c.id + 5))",
+        "SELECT jsonb_array_length(extra -> 'tags'), count(extra -> 'tags' -> 0) FROM customers GROUP BY extra",
     ],
     "mysql": [
         *_lines(EVERYWHERE),
@@ -415,9 +492,15 @@ TRICKY: dict[str, list[str]] = {
         "SELECT CONVERT(name USING utf8mb4), JSON_VALUE(extra, '$.plan') FROM customers",
         "SELECT LOWER(HEX(name)), INET_NTOA(INET_ATON('10.0.0.1')) FROM customers",
         "SELECT id FROM orders WHERE customer = SOME (SELECT id FROM customers)",
+        "SELECT c.id, j.* FROM customers c CROSS JOIN JSON_TABLE(c.extra, '$.tags[*]' COLUMNS "
+        "(n FOR ORDINALITY, tag VARCHAR(20) PATH '$')) AS j",
+        "SELECT j.* FROM JSON_TABLE('[{\"a\": 1, \"b\": [1, 2]}]', '$[*]' COLUMNS (a INT PATH '$.a' "
+        "DEFAULT '0' ON EMPTY NULL ON ERROR, `x PATH y` INT EXISTS PATH '$.z', "
+        "NESTED PATH '$.b[*]' COLUMNS (b INT PATH '$'))) AS j",
+        "SELECT t.* FROM JSON_TABLE((SELECT JSON_ARRAYAGG(id) FROM orders), '$[*]' COLUMNS (id INT PATH '$')) t",
+        "SELECT JSON_LENGTH(extra->'$.tags') FROM customers",
     ],
     "sqlite": [
-        *_lines(EVERYWHERE),
         'SELECT "Weird; Col" FROM "Odd Name"',
         "SELECT [Weird; Col] FROM [Odd Name]",
         "SELECT strftime('%Y-%m', placed), total(amount) FROM orders GROUP BY 1",
@@ -431,6 +514,7 @@ TRICKY: dict[str, list[str]] = {
         ") SELECT * FROM n",
         "SELECT rowid, ifnull(name, 'x'), iif(id > 1, 'a', 'b') FROM customers",
         "VALUES (1, 'a'), (2, 'b')",
+        "SELECT json_array_length(extra -> '$.tags'), count(extra -> 'tags' -> 0) FROM customers",
     ],
     "duckdb": [
         *_lines(EVERYWHERE),
@@ -454,6 +538,20 @@ TRICKY: dict[str, list[str]] = {
         "SELECT from_json('[1]', '[\"INTEGER\"]'), json_transform('{\"a\": 1}', '{\"a\": \"INTEGER\"}')",
         "SELECT strlen('x'), round_even(2.5, 0), julian(current_date), damerau_levenshtein('a', 'b')",
         "SELECT * FROM generate_series(1, 3) AS g(n)",
+        "SELECT json_array_length(extra -> 'tags'), coalesce(extra ->> 'plan', 'x') FROM customers",
+        "SELECT [x * 2 FOR x IN [1, 2, 3] IF x > 1], approx_top_k(customer, 2) FROM orders",
+        "SUMMARIZE orders",
+        "SUMMARIZE SELECT id, amount FROM orders",
+        "WITH o AS (SELECT id FROM orders) SELECT column_name, max FROM (SUMMARIZE o)",
+        "DESCRIBE orders",
+        "SELECT column_name FROM (DESCRIBE SELECT * FROM orders)",
+        "PIVOT orders ON customer IN (1, 2) USING sum(amount) AS s, count(*) AS n GROUP BY placed",
+        "PIVOT (SELECT customer, '10:00:00+01'::TIMETZ AS u, amount FROM orders) ON customer IN (1) USING sum(amount)",
+        "WITH o AS (SELECT customer, amount FROM orders) PIVOT o ON customer IN (1, 2) USING sum(amount)",
+        "SELECT * FROM (PIVOT orders ON customer IN (1, 2) USING sum(amount) GROUP BY id) AS p ORDER BY id",
+        "SELECT * FROM orders PIVOT (sum(amount) AS s FOR customer IN (1 AS a, 2 AS b) GROUP BY id)",
+        "SELECT * FROM (SELECT id, customer FROM orders) UNPIVOT INCLUDE NULLS (v FOR n IN (id, customer)) AS u",
+        "UNPIVOT orders ON COLUMNS(* EXCLUDE (placed, amount)) INTO NAME n VALUE v",
         "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL (WITH m AS (SELECT i + 1 AS i FROM n) FROM m WHERE i < 5)) "
         "SELECT * FROM n",
     ],
@@ -488,6 +586,10 @@ MEANT: dict[str, list[str]] = {
         "SELECT timestamp '2024-05-07' + interval '1 year ago' AS v",
         """SELECT '{"a.b": 1, "a": {"b": 2}}'::json ->> 'a.b' AS v, '{"a": {"b": 2}}'::json ->> '$.a.b' AS w""",
         """SELECT '{"$x": 1, " ": 2}'::json ->> ' ' AS v""",
+        "SELECT max(extra -> 'plan') AS v, list(extra -> 'tags' -> 0 ORDER BY id) AS w FROM customers",
+        "SELECT column_name, max FROM (SUMMARIZE orders) ORDER BY column_name",
+        "SELECT * FROM (PIVOT orders ON customer IN (1, 2) USING sum(amount) GROUP BY id) AS p ORDER BY id",
+        "SELECT * FROM orders UNPIVOT INCLUDE NULLS (v FOR n IN (id AS a, customer AS b)) ORDER BY placed, n",
     ],
 }
 """Statements that sqlglot would change on the way: what is sent must give what the statement itself gives."""

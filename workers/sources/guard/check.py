@@ -16,6 +16,7 @@ from workers.sources.guard.attributes import check_attributes
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.params import Param, fill
 from workers.sources.guard.references import folded, table_references
+from workers.sources.guard.shapes import check_shape
 from workers.sources.guard.tables import find, suggestion
 from workers.sources.values import TableName, Visible
 
@@ -26,6 +27,15 @@ TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
 """What sqlglot also raises, for functions with wrong arguments."""
 
 ONLY_SELECT = "A source takes one SELECT (or WITH … SELECT) and never changes anything."
+
+NAMES = "tables(source), columns(table, source) and search_schema(words, source) tell of tables and columns."
+LOOKS = {
+    **dict.fromkeys(("DESCRIBE", "SHOW", "PRAGMA"), NAMES),
+    "PIVOT": "Write sum(CASE WHEN … THEN x END) per column, or pivot the frame afterwards.",
+    "EXPLAIN": "Send the statement itself: it is stopped when it takes too long.",
+}
+"""What to do instead of statements that only look."""
+CATALOGUES = frozenset({"information_schema", "pg_catalog", "sqlite_master", "sqlite_schema"})
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that we refuse, and quotes them
 
@@ -110,14 +120,15 @@ def _rendered(tree: exp.Expr, dialect: str) -> str:
 
 def _check_parts(tree: exp.Expr, dialect: str) -> None:
     kind = type(tree).__name__
-    if kind not in nodes.ROOTS:
+    if kind not in nodes.ROOTS | nodes.ROOTS_OF.get(dialect, frozenset()):
         said = str(tree.this).split()[0].upper() if isinstance(tree, exp.Command) and tree.this else kind.upper()
-        raise Refused(f"{said} is refused. {ONLY_SELECT}")
+        raise Refused(f"{said} is refused. {LOOKS.get(said, ONLY_SELECT)}")
     for node in tree.walk():
         # MySQL and MariaDB run what stands in /*! … */ and /*M! … */.
         if dialect == "mysql" and any(comment.startswith(("!", "M!")) for comment in node.comments or ()):
             raise Refused("A comment that the server would run (/*! … */) is refused. Leave it out.")
         _check_node(node, dialect)
+        check_shape(node)
         if dialect == "duckdb":
             _check_rows_of_duckdb(node)
     if dialect == "postgres":
@@ -126,13 +137,14 @@ def _check_parts(tree: exp.Expr, dialect: str) -> None:
 
 def _check_node(node: exp.Expr, dialect: str) -> None:
     kind = type(node).__name__
+    more = nodes.NODES_OF.get(dialect, frozenset())
     if isinstance(node, exp.Anonymous):
         _check_function(str(node.name), dialect, known=str(node.name).lower() in functions.BY_DIALECT[dialect])
     elif isinstance(node, exp.Func):
         own = functions.BY_DIALECT[dialect]
-        known = kind in functions.KNOWN or any(name.lower() in own for name in node.sql_names())
+        known = kind in functions.KNOWN | more or any(name.lower() in own for name in node.sql_names())
         _check_function(node.sql_name(), dialect, known=known)
-    elif kind not in nodes.NODES:
+    elif kind not in nodes.NODES | more:
         raise Refused(_instead_of(kind))
     if isinstance(node, exp.DataType):
         _check_type(node)
@@ -144,12 +156,12 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         raise Refused(
             "IN with a name alone is refused. Write IN (SELECT …), or a value or several between the brackets."
         )
-    if isinstance(node, exp.Select) and not node.expressions:
+    if isinstance(node, exp.Select) and not node.expressions and not _only_exists(node, dialect):
         raise Refused(f"The SELECT names no columns. {ONLY_SELECT}")
     if isinstance(node, exp.Select) and (node.args.get("operation_modifiers") or node.args.get("kind")):
         raise Refused("A word between SELECT and the columns is refused. Only DISTINCT may stand there.")
-    if isinstance(node, exp.Select) and (more := {key for key, value in node.args.items() if value} - nodes.CLAUSES):
-        raise Refused(f"{sorted(more)[0].strip('_').upper()} is refused in a SELECT. Leave it out.")
+    if isinstance(node, exp.Select) and (rest := {key for key, value in node.args.items() if value} - nodes.CLAUSES):
+        raise Refused(f"{sorted(rest)[0].strip('_').upper()} is refused in a SELECT. Leave it out.")
     if dialect == "postgres" and isinstance(node, exp.Column) and not node.table:
         named = node.this
         if (
@@ -160,6 +172,14 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
             raise Refused(
                 f'{node.name} names the login and is refused. A column of that name is written "{node.name}".'
             )
+
+
+def _only_exists(node: exp.Select, dialect: str) -> bool:
+    """Whether this is EXISTS (SELECT FROM …), which Postgres takes without columns."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Subquery):
+        above = above.parent
+    return dialect == "postgres" and isinstance(above, exp.Exists)
 
 
 def _may_name_a_table(node: exp.In, dialect: str) -> bool:
@@ -192,8 +212,9 @@ def _check_rows_of_duckdb(node: exp.Expr) -> None:
 def _check_function(name: str, dialect: str, *, known: bool) -> None:
     if known:
         return
-    instead = functions.INSTEAD.get(name.lower(), "do it in Python after the query, or use another function")
-    raise Refused(f"The function {name.lower()} is not among those that a {dialect} source may run: {instead}.")
+    name = name.lower().replace("j_s_o_n", "json").replace("json_b_", "jsonb_")  # sqlglot's names of classes
+    instead = functions.INSTEAD.get(name, "do it in Python after the query, or use another function")
+    raise Refused(f"The function {name} is not among those that a {dialect} source may run: {instead}.")
 
 
 def _check_type(node: exp.DataType) -> None:
@@ -212,7 +233,9 @@ def _instead_of(kind: str) -> str:
         "SessionParameter": "A variable of the server is refused. Leave it out.",
         "ByteString": "A string with escapes (E'…') is refused. Write a plain one, or chr(10) for a new line.",
         "UnicodeString": "A string with escapes (U&'…') is refused. Write the characters themselves.",
-        "Pivot": "PIVOT is refused. Write sum(x) FILTER (WHERE …) per column, or pivot the frame afterwards.",
+        "Pivot": f"PIVOT is refused. {LOOKS['PIVOT']}",
+        **{kind: f"{kind.upper()} is refused. {NAMES}" for kind in ("Describe", "Show")},
+        "RecursiveWithSearch": "SEARCH and CYCLE are refused. Keep a path or a depth in a column, and order by it.",
         "Command": ONLY_SELECT,
     }
     return known.get(kind, f"{kind} is not among the parts of SQL that a source takes. {ONLY_SELECT}")
@@ -229,6 +252,8 @@ def _resolve(tree: exp.Expr, dialect: str, visible: Visible) -> tuple[TableName,
         if not catalog and isinstance(node.this, exp.Identifier):
             place = folded(schema, dialect) if isinstance(schema, exp.Identifier) else ""
             table = find(visible, place, folded(node.this, dialect), folds=FOLDS[dialect])
+        if table is None and (schema.name.lower() if schema else written.lower()) in CATALOGUES:
+            raise Refused(f"{written} is refused. {NAMES}")
         if table is None:
             raise Refused(f"The source has no table {written} that may be read. {suggestion(visible, written)}")
         found[table] = None

@@ -35,6 +35,20 @@ def _hex(generator: Any, node: exp.HexString) -> str:
     return f"0x{node.name}" if node.args.get("is_integer") else f"x'{node.name}'"
 
 
+def _json_column(generator: Any, node: exp.JSONColumnDef) -> str:
+    """A column of JSON_TABLE, with the two cases that sqlglot does not write."""
+    if node.args.get("exists"):
+        name, kind, path = (generator.sql(node, part) for part in ("this", "kind", "path"))
+        written = f"{name} {kind} EXISTS PATH {path}"
+    else:
+        written = str(generator.jsoncolumndef_sql(node))
+    for case in ("empty", "error"):
+        if (instead := node.args.get(case)) is not None:
+            said = f"DEFAULT {generator.sql(instead)} ON {case.upper()}" if isinstance(instead, exp.Expr) else instead
+            written += f" {said}"
+    return written
+
+
 def _any(generator: Any, node: exp.Any) -> str:
     """Sqlglot writes = SOME (SELECT …) without the blank that it writes when it reads its own text."""
     this = generator.sql(node, "this")
@@ -58,6 +72,11 @@ def _without(functions: Mapping[str, Any], names: str) -> dict[str, Any]:
     return {name: made for name, made in functions.items() if name not in names.split()}
 
 
+def _without_arrow(lambdas: Mapping[TokenType, Any]) -> dict[TokenType, Any]:
+    """Where no function takes a lambda, `f(doc -> 'key')` reads a key: sqlglot would make a lambda of it."""
+    return {token: made for token, made in lambdas.items() if token is not TokenType.ARROW}
+
+
 LOGARITHMS = "LOG10 LOG2"
 """Sent as they are written: log(10, 1000) is 2.9999999999999996 in a float, and Postgres has none of two floats."""
 
@@ -70,6 +89,7 @@ class PostgresAsWritten(Postgres):
     class Parser(Postgres.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. JSON functions of other databases would become `->`, with a path in place of a key."""
 
+        LAMBDAS = _without_arrow(Postgres.Parser.LAMBDAS)
         FUNCTIONS = _without(
             Postgres.Parser.FUNCTIONS,
             "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX SHA256 "
@@ -97,7 +117,17 @@ class DuckDBAsWritten(DuckDB):
     class Parser(DuckDB.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement."""
 
-        FUNCTIONS = _without(DuckDB.Parser.FUNCTIONS, LOGARITHMS)
+        FUNCTIONS = _without(DuckDB.Parser.FUNCTIONS, "APPROX_TOP_K " + LOGARITHMS)
+
+        def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
+            """What `f(doc -> 'key')` is given: sqlglot would make a lambda of it, and DuckDB reads a key."""
+            _, arrow, key = (*self._tokens[self._index : self._index + 3], *(None,) * 3)[:3]
+            is_key = key is not None and key.token_type in (TokenType.STRING, TokenType.NUMBER)
+            if arrow is None or arrow.token_type is not TokenType.ARROW or not is_key:
+                found: exp.Expr | None = super()._parse_lambda(alias=alias)
+            else:
+                found = self._parse_limit(self._parse_order(self._parse_select_or_expression(alias=alias)))
+            return found
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)
@@ -114,6 +144,7 @@ class SQLiteAsWritten(SQLite):
         SQLite has no DATE_ADD. Of sqlglot's `date(x, …)` in its place the time of day is lost.
         """
 
+        LAMBDAS = _without_arrow(SQLite.Parser.LAMBDAS)
         FUNCTIONS = _without(
             SQLite.Parser.FUNCTIONS, "MOD DATE_ADD DATEADD DATE_SUB DATESUB DATE_DIFF DATEDIFF " + LOGARITHMS
         )
@@ -142,11 +173,22 @@ class MySQLAndMariaDB(MySQL):
     class Parser(MySQL.Parser):  # type: ignore[misc, valid-type]  # sqlglot's own form
         """Reads the statement. Of DATEDIFF('day', a, b) sqlglot would keep two arguments."""
 
+        LAMBDAS = _without_arrow(MySQL.Parser.LAMBDAS)
         FUNCTIONS = _without(MySQL.Parser.FUNCTIONS, "DATEDIFF DATE_DIFF TIMESTAMPADD " + LOGARITHMS)
         PRIMARY_PARSERS = {  # noqa: RUF012  sqlglot's own form
             **MySQL.Parser.PRIMARY_PARSERS,
             TokenType.HEX_STRING: _hex_of,
         }
+
+        def _parse_json_column_def(self) -> exp.JSONColumnDef:
+            """A column of JSON_TABLE. Sqlglot reads no EXISTS PATH, and not what stands for a value that is missing."""
+            found: exp.JSONColumnDef = super()._parse_json_column_def()
+            if self._match_text_seq("EXISTS", "PATH"):
+                found.set("path", self._parse_string())
+                found.set("exists", exp.true())
+            for case in ("empty", "error"):
+                found.set(case, self._parse_on_handling(case.upper(), "NULL", "ERROR"))
+            return found
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             """Of '1.5' DAY the server takes one day, and of 1.5 DAY two: sqlglot would make a text of each number."""
@@ -166,6 +208,7 @@ class MySQLAndMariaDB(MySQL):
             exp.Any: _any,
             exp.RegexpLike: _rlike,
             exp.JSONExtractScalar: _unquoted,
+            exp.JSONColumnDef: _json_column,
         }
 
 

@@ -43,8 +43,9 @@ KNOWN: Final = names(
     "MakeInterval JustifyDays JustifyHours JustifyInterval TimestampTzFromParts DateFromUnixDate "
     # JSON, arrays, maps, structs
     "JSONExtract JSONExtractScalar JSONBExtract JSONBExtractScalar JSONBContains JSONBExists JSONBPathExists "
-    "JSONBContainsTopKey JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONExists JSONArray JSONObject JSONKeys "
-    "JSONType JSONFormat JSONArrayContains JSONStripNulls ParseJSON IsArray Array ArraySize ArrayContains "
+    "JSONBDeleteAtPath JSONBContainsTopKey JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONExists JSONArray "
+    "JSONObject JSONKeys JSONType JSONFormat JSONArrayContains JSONStripNulls ParseJSON IsArray Array ArraySize "
+    "ArrayContains "
     "ArrayContainsAll "
     "ArrayContainedBy ArrayOverlaps ArrayAppend ArrayPrepend ArrayConcat ArrayDistinct ArrayExcept ArrayFilter "
     "ArrayFirst ArrayIntersect ArrayLast ArrayMax ArrayMin ArrayPosition ArrayRemove ArrayReverse ArraySlice "
@@ -67,7 +68,7 @@ POSTGRES: Final = names(
     "jsonb_path_query_array jsonb_path_query_first jsonb_pretty jsonb_set jsonb_strip_nulls jsonb_to_record "
     "jsonb_to_recordset jsonb_typeof lcm log10 make_date make_time make_timestamp make_timestamptz min_scale mod "
     "num_nonnulls num_nulls octet_length plainto_tsquery phraseto_tsquery websearch_to_tsquery "
-    "range_merge lower_inc upper_inc "
+    "range_merge range_agg convert_from convert_to lower_inc upper_inc "
     "isempty regexp_match regexp_matches regexp_split_to_array regexp_split_to_table row_to_json scale similarity some "
     "statement_timestamp string_to_table timeofday timezone to_date to_json to_jsonb to_number to_timestamp to_tsquery "
     "to_tsvector transaction_timestamp trim_array trim_scale ts_headline ts_rank unaccent word_similarity "
@@ -113,7 +114,7 @@ DUCKDB: Final = names(
     "to_microseconds to_milliseconds to_minutes to_months to_seconds to_timestamp to_weeks to_years trunc "
     "try_strptime unpivot_list url_decode url_encode weekday yearweek entropy list_sort list_filter date_diff "
     "strftime geomean bit_count cardinality list_reverse list_intersect list_grade_up ord divide octet_length "
-    "from_json json_transform"
+    "from_json json_transform pg_typeof approx_top_k get_current_timestamp"
 )
 ROWS_OF_DUCKDB: Final = names("generate_series range json_each json_tree unnest")
 """What may give rows in DuckDB's FROM. There a name may be another function: `histogram` reads the table of a name."""
@@ -144,6 +145,8 @@ INSTEAD: Final = {
     "date_sub": "write datetime(x, '-1 hour'), or date(x, '-1 day') for a day without a time",
     "date_diff": "write julianday(a) - julianday(b), which are days",
     "datediff": "write julianday(a) - julianday(b), which are days",
+    "json_table": "write jsonb_to_recordset(doc) AS x(a int, b text), or jsonb_array_elements(doc)",
+    "current_schema": "leave it out: a table is named as table or schema.table",
     "version": "leave it out: the server is not a subject",
     "current_user": "leave it out: the login is not a subject",
 }

@@ -13,6 +13,9 @@ def names(words: str) -> frozenset[str]:
 ROOTS: Final = frozenset({"Select", "Union", "Except", "Intersect", "Subquery", "Values"})
 """What a statement may be."""
 
+ROOTS_OF: Final = {"duckdb": names("Summarize Describe Pivot")}
+"""What a statement of one dialect may be besides."""
+
 QUERY: Final = names(
     "Select Union Except Intersect Subquery Values With CTE From Join Where Group Having Order Ordered Limit Offset "
     "Fetch LimitOptions Qualify Window WindowSpec WithinGroup Filter Distinct Lateral Table TableAlias TableSample "
@@ -36,6 +39,11 @@ CLAUSES: Final = names(
 )
 """The clauses that a SELECT may have. The last ones are separate nodes, which are refused by name."""
 NODES: Final = QUERY | VALUES | OPERATORS
+NODES_OF: Final = {
+    "mysql": names("JSONTable JSONSchema JSONColumnDef"),
+    "duckdb": names("Summarize Describe Pivot PivotAlias UnpivotColumns Comprehension"),
+}
+"""Parts that one dialect has besides. `shapes.py` says what the larger ones may be made of."""
 
 TYPES: Final = names(
     "ARRAY BIGDECIMAL BIGINT BINARY BIT BLOB BOOLEAN BPCHAR CHAR CHARACTER_SET DATE DATETIME DATETIME2 "

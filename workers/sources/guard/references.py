@@ -9,6 +9,8 @@ from sqlglot import exp
 
 _NEVER_FIND_A_TABLE = frozenset({"postgres", "mysql", "sqlite"})
 """Where an expression of WITH RECURSIVE names itself in a wrong place, these refuse it. DuckDB reads the table."""
+_NOT_REPEATED = (exp.Summarize, exp.Describe, exp.Pivot)
+"""Parts of DuckDB inside of which a recursive expression that names itself is taken for a table."""
 _SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 
@@ -68,9 +70,9 @@ def _repeats(expression: exp.Expr, table: exp.Table, dialect: str) -> bool:
         return True
     again = body.expression if isinstance(body, exp.Union) and not body.args.get("by_name") else None
     above: exp.Expr | None = table
-    while above is not None and above is not again:
+    while above is not None and above is not again and not isinstance(above, _NOT_REPEATED):
         above = above.parent
-    return above is not None
+    return above is not None and above is again
 
 
 def _same(each: exp.Expr, name: exp.Identifier, dialect: str) -> bool:
