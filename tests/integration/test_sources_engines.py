@@ -403,6 +403,20 @@ def role_of_mysql(world: World) -> Iterator[str]:
 
 
 @only_of("mysql")
+def test_a_bit_of_mysql_is_a_number_that_can_be_compared(world: World) -> None:
+    with world.admin.cursor() as cursor:
+        cursor.execute("CREATE TABLE switches (id int, is_on bit(1), mask bit(10))")
+        cursor.execute("INSERT INTO switches VALUES (1, b'1', 513), (2, b'0', 0), (3, NULL, 49)")
+    try:
+        with opened(world.source()) as driver:
+            found = rows(world.source(), driver, "SELECT is_on, mask FROM switches ORDER BY id")
+    finally:
+        with world.admin.cursor() as cursor:
+            cursor.execute("DROP TABLE switches")
+    assert found == [{"is_on": 1, "mask": 513}, {"is_on": 0, "mask": 0}, {"is_on": None, "mask": 49}]
+
+
+@only_of("mysql")
 def test_a_text_that_mysql_would_cut_is_whole_or_refused(world: World) -> None:
     few, many = (
         f"SELECT length(group_concat(repeat('x', 1000))) AS n FROM {', '.join(f'orders o{at}' for at in range(tables))}"

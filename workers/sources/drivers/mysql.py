@@ -19,7 +19,7 @@ from pymysql.cursors import DictCursor, SSCursor
 from workers.sources.catalogue import Catalogue
 from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
-from workers.sources.drivers.mysql_rows import converted, texts_of
+from workers.sources.drivers.mysql_rows import converted, numbers_of_bits, texts_of
 from workers.sources.drivers.plans import mysql_rows
 from workers.sources.errors import LimitReached, Misconfigured, SourceAway, SourceError, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
@@ -52,7 +52,7 @@ TYPES: dict[int, pa.DataType] = {
     FIELD_TYPE.TIME: pa.duration("us"),
     FIELD_TYPE.DATETIME: pa.timestamp("us"),
     FIELD_TYPE.TIMESTAMP: pa.timestamp("us"),
-    FIELD_TYPE.BIT: pa.binary(),
+    FIELD_TYPE.BIT: pa.uint64(),
     FIELD_TYPE.GEOMETRY: pa.binary(),
     FIELD_TYPE.JSON: pa.string(),
 }
@@ -274,6 +274,7 @@ def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iter
     result._read_row_from_packet = lambda packet: (packet.get_all_data(),)  # as they came, to be read by columns
 
     rounded = {at for at, field in enumerate(result.fields) if _is_rounded(field)}
+    bits = {at for at, field in enumerate(result.fields) if field.type_code == FIELD_TYPE.BIT}
 
     def one_by_one(at: int) -> Callable[[Sequence[Any]], pa.Array]:
         return lambda values: rows.as_array([_value(value, converters[at]) for value in values], schema.field(at))
@@ -283,10 +284,11 @@ def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iter
             values = texts_of(packets, len(schema))
             for at in rounded:
                 _require_all_digits(values[at], schema.field(at).name)
-            yield pa.RecordBatch.from_arrays(
-                [converted(each, schema.field(at).type, one_by_one(at)) for at, each in enumerate(values)],
-                schema=schema,
-            )
+            made = [
+                numbers_of_bits(each) if at in bits else converted(each, schema.field(at).type, one_by_one(at))
+                for at, each in enumerate(values)
+            ]
+            yield pa.RecordBatch.from_arrays(made, schema=schema)
         stop.check()
         if result.warning_count:
             _require_whole(cursor.connection)

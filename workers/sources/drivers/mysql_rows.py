@@ -45,6 +45,13 @@ def converted(values: pa.Array, kind: pa.DataType, one_by_one: Callable[[Sequenc
         return one_by_one(values.to_pylist())
 
 
+def numbers_of_bits(values: pa.Array) -> pa.Array:
+    """The values of a BIT column as numbers: the server sends their bytes, the highest first."""
+    encoded = values.dictionary_encode()
+    numbers = [int.from_bytes(each) for each in encoded.dictionary.to_pylist()]
+    return pa.array(numbers, pa.uint64()).take(encoded.indices)
+
+
 def _lengths(held: npt.NDArray[np.uint8], at: Places) -> tuple[Places, Places, npt.NDArray[np.bool_]]:
     """Where the values that begin at these places start, how long they are, and which are missing."""
     first = held[at]

@@ -138,6 +138,8 @@ def _converted(found: pa.Array, column: Column) -> pa.Array:
     try:
         made = found if found.type == column.type else found.cast(column.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if pa.types.is_decimal(column.type):
+            raise _misfit(column, "NaN among exact numbers", "double precision") from None
         raise _misfit(column, f"a value that does not fit {column.type}") from None
     values = made.flatten() if column.is_array else made
     if pa.types.is_temporal(values.type) and (what := _out_of_time(values)):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.sources.drivers.mysql_rows import converted, texts_of
+from workers.sources.drivers.mysql_rows import converted, numbers_of_bits, texts_of
 
 VALUES = st.one_of(st.none(), st.binary(max_size=5), st.sampled_from([b"x" * 250, b"y" * 251, b"z" * 70_000]))
 
@@ -55,3 +55,8 @@ def test_what_arrow_cannot_read_is_read_one_by_one() -> None:
     days = pa.array([b"0000-00-00", b"2024-01-02"], pa.binary())
     assert converted(days, pa.date32(), lambda values: pa.array([len(values)])).to_pylist() == [2]
     assert converted(pa.array([b"\xff"], pa.binary()), pa.string(), lambda values: pa.array(["?"])).to_pylist() == ["?"]
+
+
+def test_bits_are_numbers() -> None:
+    sent = [b"\x01", None, b"\x00", b"1", b"\xff" * 8, b"\x01"]
+    assert numbers_of_bits(pa.array(sent, pa.binary())).to_pylist() == [1, None, 0, 49, 2**64 - 1, 1]
