@@ -118,6 +118,48 @@ def test_what_is_sent_gives_what_the_statement_itself_gives(world: World) -> Non
             assert rows(source, driver, sql) == meant, sql
 
 
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT o.name FROM orders o JOIN customers c ON c.id = o.customer", "customers has name, but o does not"),
+        ("SELECT c.nam FROM orders o JOIN customers c ON c.id = o.customer", "Did you mean name of customers?"),
+        ("SELECT zz FROM orders o, customers c", "customers: id, name, extra; orders: id, customer, amount, placed"),
+        ("SELECT amont FROM orders", "Did you mean amount?"),
+    ],
+)
+def test_a_column_that_is_not_there_is_told_with_the_table_that_has_it(world: World, sql: str, said: str) -> None:
+    if world.kind in ("duckdb", "folder", "s3") and "." in sql.split("FROM")[0]:
+        said = "does not have a column named"  # with candidates, in DuckDB's own words
+    with opened(world.source()) as driver, pytest.raises(StatementFailed) as caught:
+        rows(world.source(), driver, sql)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("world", ["postgres", "mysql"], indirect=True)
+def test_a_login_that_may_read_some_columns_is_told_which(world: World) -> None:
+    login = str(urlsplit(world.reader).username)
+    where = f"'{login}'@'127.0.0.1'" if world.kind == "mysql" else login
+    give, take = f"GRANT SELECT (id, name) ON staff TO {where}", "DROP TABLE staff"
+    with closing(world.admin.cursor()) as admin:
+        admin.execute("CREATE TABLE staff (id int, name varchar(9), pay int)")
+        if world.kind == "mysql":
+            admin.execute(f"REVOKE SELECT ON {urlsplit(world.reader).path[1:]}.* FROM {where}")
+        admin.execute(give)
+        try:
+            with opened(world.source()) as driver, pytest.raises(StatementFailed, match=r"may read staff: id, name\."):
+                rows(world.source(), driver, "SELECT * FROM staff")
+        finally:
+            admin.execute(take)
+            if world.kind == "mysql":
+                admin.execute(f"GRANT SELECT ON {urlsplit(world.reader).path[1:]}.* TO {where}")
+
+
+@only_of("mysql")
+def test_a_function_that_the_server_does_not_have_is_named(world: World) -> None:
+    with opened(world.source()) as driver, pytest.raises(StatementFailed, match="has no function any_value"):
+        rows(world.source(), driver, "SELECT ANY_VALUE(id) FROM orders")
+
+
 @only_of("sqlite")
 def test_a_quoted_column_that_is_not_there_is_no_text_in_sqlite(world: World) -> None:
     source = world.source()

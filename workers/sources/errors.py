@@ -25,11 +25,15 @@ class Refused(SourceError):
 
 
 class StatementFailed(SourceError):
-    """The database refused or failed the statement. `unknown` is the name that it did not know, if that was why."""
+    """The database refused or failed the statement.
 
-    def __init__(self, message: str, unknown: str = "") -> None:
+    `unknown` is the name that it did not know, if that was why. `is_denied` says that the login lacks a right.
+    """
+
+    def __init__(self, message: str, unknown: str = "", *, is_denied: bool = False) -> None:
         super().__init__(message)
         self.unknown = unknown
+        self.is_denied = is_denied
 
 
 class LimitReached(SourceError):

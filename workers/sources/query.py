@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,6 +15,9 @@ from workers.sources.guard.params import Param
 from workers.sources.guard.tables import nearest, permitted
 from workers.sources.scrub import secrets_of
 from workers.sources.values import Access, Limits, Result, Source, Visible
+
+MOST_NAMES = 30
+"""Columns of a table that a hint lists."""
 
 
 def tables_of(source: Source, driver: Driver) -> Visible:
@@ -57,7 +60,7 @@ def result_of(
             with driver.run(statement.sql, limits or limits_of(source)) as result:
                 yield replace(result, sql=statement.sql)
         except StatementFailed as error:
-            raise StatementFailed(f"{error}{_did_you_mean(driver, statement, error.unknown)}", error.unknown) from None
+            raise StatementFailed(f"{error}{_hint(driver, statement, error)}", error.unknown) from None
 
 
 def require_read_only(source: Source, access: Access) -> None:
@@ -94,9 +97,27 @@ def scrubber(source: Source) -> Callable[[str], str]:
     return scrub
 
 
-def _did_you_mean(driver: Driver, statement: Checked, unknown: str) -> str:
-    if not unknown:
+def _hint(driver: Driver, statement: Checked, error: StatementFailed) -> str:
+    """What helps to write the statement better; empty where the database's own words have to do."""
+    if not error.unknown and not error.is_denied:
         return ""
-    names = [column.name for table in statement.tables for column in driver.columns(table)]
-    near = nearest(unknown.rpartition(".")[2].strip('`"'), names)
-    return f" Did you mean {near}?" if near else f" Columns there: {', '.join(names[:30])}."
+    columns = {table.name: [column.name for column in driver.columns(table)] for table in statement.tables}
+    if error.unknown:
+        return _did_you_mean(error.unknown, columns)
+    readable = [f"{table}: {', '.join(names[:MOST_NAMES])}" for table, names in columns.items() if names]
+    return f" The login may read {'; '.join(readable)}." if readable else ""
+
+
+def _did_you_mean(unknown: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """Where a column is that was not known, by the tables of the statement. Before its name may be an alias."""
+    wanted = unknown.rpartition(".")[2].strip('`"')
+    has_it = [name for name, names in columns.items() if wanted.casefold() in map(str.casefold, names)]
+    if has_it:
+        before = unknown.rpartition(".")[0]
+        return f" {' and '.join(has_it)} has {wanted}, but {before or 'the place'} does not name that table there."
+    near = nearest(wanted, [name for names in columns.values() for name in names])
+    if near:
+        of = f" of {next(table for table, names in columns.items() if near in names)}" if len(columns) > 1 else ""
+        return f" Did you mean {near}{of}?"
+    listed = [f"{table}: {', '.join(names[:MOST_NAMES])}" for table, names in columns.items()]
+    return f" Columns there: {'; '.join(listed)}." if listed else ""

@@ -69,6 +69,9 @@ _ROLE = rf"{_NAME}(?:@{_NAME})?"
 LOST = {2006, 2013, 2055, 1927, 1053, 4031, 0}
 """The numbers of a connection that is gone: 1053 as the server shuts down, 4031 (MySQL) after its idle time."""
 UNKNOWN_COLUMN = 1054
+DENIED = {1142, 1143}
+UNKNOWN_FUNCTION = {1305, 1370}
+"""1370 is of a login that may run no functions of users: the server looks for one there."""
 NO_LOOK_INTO_VIEW = 1345
 """EXPLAIN of a SELECT from a view, by a login without SHOW VIEW."""
 
@@ -393,8 +396,14 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
             raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
         # Refusals name 'login'@'host'.
         text = re.sub(r"'[^']*'@'[^']*'", "the login", text.partition("\n")[0])
+        if number in UNKNOWN_FUNCTION and (function := re.search(r"[\w$]+(?='| does not exist)", text)):
+            raise StatementFailed(
+                f"MySQL: the server has no function {function[0].lower()}. Write another one, or do it in Python."
+            ) from None
         unknown = re.findall(r"Unknown column '([^']+)'", text) if number == UNKNOWN_COLUMN else []
-        raise StatementFailed(f"MySQL: {text}.", unknown=unknown[0] if unknown else "") from None
+        raise StatementFailed(
+            f"MySQL: {text}.", unknown=unknown[0] if unknown else "", is_denied=number in DENIED
+        ) from None
 
 
 def _why(error: pymysql.Error) -> str:

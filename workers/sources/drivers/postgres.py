@@ -41,6 +41,7 @@ DEAD = {
     "keepalives_count": 3,
 }
 """A server that vanished without a word is noticed after 25 seconds. The system's own settings would wait for hours."""
+DENIED = "42501"
 UNHEARD_MS = 25_000
 _MARKS = itertools.cycle(range(5_000))
 """Each connection has a `tcp_user_timeout` of its own, by which its socket is found among those of this process."""
@@ -297,7 +298,9 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
         hint = _text(said.get("PG_DIAG_MESSAGE_HINT"))
         unknown = re.findall(r'column "?([^" ]+)"? does not exist', text)
         raise StatementFailed(
-            f"Postgres: {text}.{f' {hint}' if hint else ''}", unknown=unknown[0] if unknown else ""
+            f"Postgres: {text}.{f' {hint}' if hint else ''}",
+            unknown=unknown[0] if unknown else "",
+            is_denied=error.sqlstate == DENIED,
         ) from None
 
 

@@ -30,7 +30,12 @@ def check_attributes(tree: exp.Expr) -> None:
         table, column = each.args.get("table"), each.this
         if not isinstance(table, exp.Identifier) or not isinstance(column, exp.Identifier) or each.args.get("db"):
             continue
-        known = columns.get(_name(table), FIELDS if _name(table) not in rows else None)
+        if _name(table) not in columns and _name(table) not in rows:
+            raise Refused(
+                f"FROM has nothing named {table.name}: it has {', '.join(sorted({*rows, *columns})) or 'no table'}. "
+                "A field of a JSON column is written column ->> 'field'."
+            )
+        known = columns.get(_name(table))
         if known is not None and _name(column) not in {*known, *FIELDS, _name(table)}:
             raise Refused(
                 f"{table.name} is not known to have a column {column.name}. "

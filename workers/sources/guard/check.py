@@ -146,6 +146,13 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         _check_function(node.sql_name(), dialect, known=known)
     elif kind not in nodes.NODES | more:
         raise Refused(_instead_of(kind))
+    if isinstance(node, exp.Interval) and dialect == "sqlite":
+        raise Refused("SQLite has no intervals. Write date(x, '+1 day'), or datetime(x, '-3 hours').")
+    if isinstance(node, exp.Median | exp.PercentileCont) and dialect == "mysql" and not node.find_ancestor(exp.Window):
+        raise Refused(
+            "MariaDB takes a median only over a window, and MySQL takes none. Write SELECT DISTINCT y, "
+            "MEDIAN(x) OVER (PARTITION BY y) AS m, or read the values and compute it from the frame."
+        )
     if isinstance(node, exp.DataType):
         _check_type(node)
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
@@ -210,10 +217,11 @@ def _check_rows_of_duckdb(node: exp.Expr) -> None:
 
 
 def _check_function(name: str, dialect: str, *, known: bool) -> None:
-    if known:
-        return
     name = name.lower().replace("j_s_o_n", "json").replace("json_b_", "jsonb_")  # sqlglot's names of classes
-    instead = functions.INSTEAD.get(name, "do it in Python after the query, or use another function")
+    instead = functions.INSTEAD_OF.get(dialect, {}).get(name)
+    if known and not instead:
+        return
+    instead = instead or functions.INSTEAD.get(name, "do it in Python after the query, or use another function")
     raise Refused(f"The function {name} is not among those that a {dialect} source may run: {instead}.")
 
 

@@ -77,6 +77,13 @@ def _without_arrow(lambdas: Mapping[TokenType, Any]) -> dict[TokenType, Any]:
     return {token: made for token, made in lambdas.items() if token is not TokenType.ARROW}
 
 
+def _date_diff(args: list[exp.Expr]) -> exp.Expr:
+    """`datediff(a, b)` as sqlglot reads it. With a unit it would take the unit for a date."""
+    if len(args) == 2:
+        return exp.DateDiff(this=args[0], expression=args[1])
+    return exp.Anonymous(this="date_diff", expressions=args)
+
+
 LOGARITHMS = "LOG10 LOG2"
 """Sent as they are written: log(10, 1000) is 2.9999999999999996 in a float, and Postgres has none of two floats."""
 
@@ -90,11 +97,14 @@ class PostgresAsWritten(Postgres):
         """Reads the statement. JSON functions of other databases would become `->`, with a path in place of a key."""
 
         LAMBDAS = _without_arrow(Postgres.Parser.LAMBDAS)
-        FUNCTIONS = _without(
-            Postgres.Parser.FUNCTIONS,
-            "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX SHA256 "
-            + LOGARITHMS,
-        )
+        FUNCTIONS = {  # noqa: RUF012  sqlglot's own form
+            **_without(
+                Postgres.Parser.FUNCTIONS,
+                "JSON_EXTRACT JSON_EXTRACT_SCALAR JSON_EXTRACT_ARRAY JSONB_EXTRACT JSONB_EXTRACT_SCALAR TO_HEX SHA256 "
+                + LOGARITHMS,
+            ),
+            **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _date_diff),
+        }
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             return _interval_of_parts(this) or super()._parse_interval_span(this, parse_function_unit)

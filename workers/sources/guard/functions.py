@@ -141,13 +141,64 @@ INSTEAD: Final = {
     "read_csv": "name a table of the source; a file is sent to the thread instead",
     "read_parquet": "name a table of the source; a file is sent to the thread instead",
     "json_extract": "write column -> 'key', or column ->> 'key' for text",
-    "date_add": "write datetime(x, '+1 hour'), or date(x, '+1 day') for a day without a time",
-    "date_sub": "write datetime(x, '-1 hour'), or date(x, '-1 day') for a day without a time",
-    "date_diff": "write julianday(a) - julianday(b), which are days",
-    "datediff": "write julianday(a) - julianday(b), which are days",
-    "json_table": "write jsonb_to_recordset(doc) AS x(a int, b text), or jsonb_array_elements(doc)",
     "current_schema": "leave it out: a table is named as table or schema.table",
     "version": "leave it out: the server is not a subject",
     "current_user": "leave it out: the login is not a subject",
 }
 """What to do instead of some functions that people often try."""
+
+_FRAME = "read the values, and compute it from the frame"
+_DAYS = "write julianday(a) - julianday(b), which are days"
+_PART = "write CAST(strftime('%Y', x) AS INTEGER); %m is the month, %d the day, %w the day of the week"
+INSTEAD_OF: Final = {
+    "postgres": {
+        **dict.fromkeys(("date_format", "strftime"), "write to_char(x, 'YYYY-MM')"),
+        **dict.fromkeys(
+            ("date_diff", "timestampdiff"),
+            "write a::date - b::date for days, or extract(epoch FROM a - b) / 3600 for hours",
+        ),
+        "dateadd": "write x + interval '1 day'",
+        "isnull": "write x IS NULL, or coalesce(x, 0)",
+        "listagg": "write string_agg(x::text, ', ')",
+        "quarter": "write extract(quarter FROM x)",
+        "day_of_week": "write extract(dow FROM x), where 0 is Sunday",
+        "approx_distinct": "write count(DISTINCT x)",
+        **dict.fromkeys(("arg_max", "arg_min"), "write (array_agg(a ORDER BY b DESC))[1]"),
+        "json_table": "write jsonb_to_recordset(doc) AS x(a int, b text), or jsonb_array_elements(doc)",
+    },
+    "mysql": {
+        **dict.fromkeys(("to_char", "strftime"), "write DATE_FORMAT(x, '%Y-%m')"),
+        "date_diff": "write DATEDIFF(a, b) for days, or TIMESTAMPDIFF(HOUR, b, a)",
+        "dateadd": "write x + INTERVAL 1 DAY",
+        **dict.fromkeys(
+            ("jsonb_array_elements", "json_array_elements", "json_each"),
+            "write JSON_TABLE(doc, '$[*]' COLUMNS (v TEXT PATH '$')) AS j in FROM",
+        ),
+        "listagg": "write GROUP_CONCAT(x SEPARATOR ', ')",
+        "approx_distinct": "write COUNT(DISTINCT x)",
+    },
+    "sqlite": {
+        **dict.fromkeys(("date_trunc", "timestamp_trunc"), "write strftime('%Y-%m-01', x) for a month, or date(x)"),
+        **dict.fromkeys(("date_format", "to_char"), "write strftime('%Y-%m', x)"),
+        **dict.fromkeys(("extract", "date_part", "year", "month", "day", "hour", "day_of_week"), _PART),
+        "quarter": "write (CAST(strftime('%m', x) AS INTEGER) + 2) / 3",
+        "now": "write datetime('now')",
+        "date_add": "write datetime(x, '+1 hour'), or date(x, '+1 day') for a day without a time",
+        "date_sub": "write datetime(x, '-1 hour'), or date(x, '-1 day') for a day without a time",
+        **dict.fromkeys(("date_diff", "datediff"), _DAYS),
+        **dict.fromkeys(("median", "percentile_cont", "percentile_disc", "quantile"), _FRAME),
+        **dict.fromkeys(("stddev", "stddev_pop", "stddev_samp", "variance", "variance_pop", "corr"), _FRAME),
+        "array_agg": "write json_group_array(x) or group_concat(x, ', ')",
+        "regexp_like": "write LIKE or GLOB, or filter the frame",
+        "split_part": "write substr(x, 1, instr(x, ',') - 1)",
+        "generate_series": "write WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 10)",
+    },
+    "duckdb": {
+        **dict.fromkeys(("date_format", "to_char"), "write strftime(x, '%Y-%m')"),
+        "dateadd": "write x + INTERVAL 1 DAY",
+        "timestampdiff": "write date_diff('day', a, b)",
+        "isnull": "write x IS NULL, or coalesce(x, 0)",
+        **dict.fromkeys(("jsonb_array_elements", "json_array_elements"), "write unnest(CAST(doc AS JSON[]))"),
+    },
+}
+"""What to write instead of functions that a database does not have. sqlglot knows some of them by a class."""
