@@ -128,7 +128,7 @@ def test_what_is_sent_gives_what_the_statement_itself_gives(world: World) -> Non
     ],
 )
 def test_a_column_that_is_not_there_is_told_with_the_table_that_has_it(world: World, sql: str, said: str) -> None:
-    if world.kind in ("duckdb", "folder", "s3") and "." in sql.split("FROM")[0]:
+    if world.kind in ("duckdb", "folder", "s3") and "." in sql.partition("FROM")[0]:
         said = "does not have a column named"  # with candidates, in DuckDB's own words
     with opened(world.source()) as driver, pytest.raises(StatementFailed) as caught:
         rows(world.source(), driver, sql)

@@ -128,6 +128,7 @@ def _check_parts(tree: exp.Expr, dialect: str) -> None:
         if dialect == "mysql" and any(comment.startswith(("!", "M!")) for comment in node.comments or ()):
             raise Refused("A comment that the server would run (/*! … */) is refused. Leave it out.")
         _check_node(node, dialect)
+        _check_missing(node, dialect)
         check_shape(node)
         if dialect == "duckdb":
             _check_rows_of_duckdb(node)
@@ -146,13 +147,6 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         _check_function(node.sql_name(), dialect, known=known)
     elif kind not in nodes.NODES | more:
         raise Refused(_instead_of(kind))
-    if isinstance(node, exp.Interval) and dialect == "sqlite":
-        raise Refused("SQLite has no intervals. Write date(x, '+1 day'), or datetime(x, '-3 hours').")
-    if isinstance(node, exp.Median | exp.PercentileCont) and dialect == "mysql" and not node.find_ancestor(exp.Window):
-        raise Refused(
-            "MariaDB takes a median only over a window, and MySQL takes none. Write SELECT DISTINCT y, "
-            "MEDIAN(x) OVER (PARTITION BY y) AS m, or read the values and compute it from the frame."
-        )
     if isinstance(node, exp.DataType):
         _check_type(node)
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
@@ -179,6 +173,17 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
             raise Refused(
                 f'{node.name} names the login and is refused. A column of that name is written "{node.name}".'
             )
+
+
+def _check_missing(node: exp.Expr, dialect: str) -> None:
+    """Raise Refused for what the database does not have, where its own words would not help."""
+    if isinstance(node, exp.Interval) and dialect == "sqlite":
+        raise Refused("SQLite has no intervals. Write date(x, '+1 day'), or datetime(x, '-3 hours').")
+    if isinstance(node, exp.Median | exp.PercentileCont) and dialect == "mysql" and not node.find_ancestor(exp.Window):
+        raise Refused(
+            "MariaDB takes a median only over a window, and MySQL takes none. Write SELECT DISTINCT y, "
+            "MEDIAN(x) OVER (PARTITION BY y) AS m, or read the values and compute it from the frame."
+        )
 
 
 def _only_exists(node: exp.Select, dialect: str) -> bool:
