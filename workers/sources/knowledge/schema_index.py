@@ -6,8 +6,8 @@ Two stages: tables, then their columns. The index is built once per catalogue an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,15 @@ from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import Dictionary, TableEntry, described
 from workers.sources.knowledge.ranking import Ranking, Scores
 from workers.sources.knowledge.value_index import ColumnPlace, ValueIndex, ValueMatch
-from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
+from workers.sources.knowledge.words import (
+    abbreviates,
+    abbreviates_both,
+    pieces,
+    spoken_initials,
+    stem,
+    telling,
+    words,
+)
 from workers.sources.values import TableName
 
 NAME_WEIGHT = 3
@@ -43,6 +51,7 @@ COPY_SHARE = 0.5
 COPY_WORDS = frozenset(
     words("stg stage staging tmp temp bak backup old hist history archive arch copy test deprecated")
 )
+LONGEST_INITIALS = 8
 LONGEST_QUESTION = 2_000
 MOST_WORDS = 60
 MOST_MEANINGS = 3
@@ -77,6 +86,7 @@ class SchemaIndex:
         self._insides = Ranking([list(chain.from_iterable(own)) for own in of_columns])
         self._columns = Ranking(list(chain.from_iterable(of_columns)))
         self._names = longer.unexplained()
+        self._all_names = frozenset(chain.from_iterable(self._names.values()))
         self._links = self._linked()
         self._is_copy = np.array([bool(COPY_WORDS & set(words(table.name.name))) for table in catalogue.tables])
 
@@ -90,6 +100,8 @@ class SchemaIndex:
         guesses = {word: self._guesses(word) for word in written}
         sure = list(chain.from_iterable(found for word, found in guesses.items() if stem(word) not in known))
         unsure = list(chain.from_iterable(found for word, found in guesses.items() if stem(word) in known))
+        for name, is_sure in self._longer_guesses(question[:LONGEST_QUESTION], written):
+            (sure if is_sure else unsure).append(name)
         heads, insides, columns = (
             each.scores(known) + GUESS_SHARE * (each.scores(sure) + each.scores(unsure) / 2)
             for each in (self._heads, self._insides, self._columns)
@@ -139,6 +151,29 @@ class SchemaIndex:
         forms = {word, stem(word)}
         found = [name for name in self._names.get(word[0], ()) for form in forms if abbreviates(name, form)]
         return [stem(name) for name in sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]]
+
+
+    def _longer_guesses(self, question: str, written: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        """Parts of names that may be short for several words of a question; whether that is likely.
+
+        They are the initials of words (`sku`), two words that are cut off (`gdsrc` for goods receipt), or the initials
+        of Chinese characters as they are spoken (`fbzx`). Two letters, and two words cut off, often fit by chance.
+        """
+        for part in self._initials("".join(word[0] for word in written if word[0].isascii()), 3):
+            yield part, True
+        for run in spoken_initials(question).split():
+            for part in self._initials(run, 2):
+                yield part, len(part) > 2
+        for first, second in pairwise(written):
+            for name in self._names.get(first[0], ()):
+                if abbreviates_both(name, first, second):
+                    yield stem(name), False
+
+    def _initials(self, letters: str, shortest: int) -> list[str]:
+        """The parts of names that stand in these letters."""
+        lengths = range(shortest, LONGEST_INITIALS + 1)
+        found = {letters[at : at + length] for length in lengths for at in range(len(letters) - length + 1)}
+        return [stem(part) for part in sorted(found & self._all_names)]
 
 
 class _Meanings:

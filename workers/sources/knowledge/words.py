@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Generic, TypeVar
@@ -11,6 +12,10 @@ from typing import Generic, TypeVar
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECE = re.compile(rf"[{_CJK}]+|\d+|[^\W\d_{_CJK}]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SPOKEN_LETTERS = "abcdefghjklmnopqrstwxyz"
+_FIRST_SPOKEN = [char.encode("gb2312") for char in "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"]
+"""The first character of each of these letters in GB 2312."""
+_LAST_SPOKEN = "座".encode("gb2312")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 
@@ -82,6 +87,37 @@ def words(text: str) -> list[str]:
 def telling(text: str) -> list[str]:
     """The words that tell something about what is meant, without endings and repeats, in their order."""
     return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS and word not in STOP_PAIRS]
+
+
+def spoken_initials(text: str) -> str:
+    """The first letter of each Chinese character as it is spoken, as in pinyin; a space for anything else.
+
+    GB 2312 holds the 3,755 usual characters in the order in which they are spoken. Others have no letter here.
+    """
+    found = []
+    for char in text:
+        code = char.encode("gb2312", "ignore")
+        at = bisect_right(_FIRST_SPOKEN, code) if b"\x80" < code <= _LAST_SPOKEN else 0
+        found.append(_SPOKEN_LETTERS[at - 1] if at else " ")
+    return "".join(found)
+
+
+def abbreviates_both(short: str, first: str, second: str) -> bool:
+    """Whether a part of a name may stand for two words: `gdsrc` for goods receipt, `lacct` for ledger account.
+
+    Three letters or more are of one of the words, as `abbreviates` has it, and one letter only of the first.
+    """
+    halves = ((short[:at], short[at:]) for at in range(1, len(short) - 1))
+    return any(
+        _begins(one, first) and _begins(other, second) and (abbreviates(one, first) or abbreviates(other, second))
+        for one, other in halves
+    )
+
+
+def _begins(short: str, word: str) -> bool:
+    """Whether the letters stand in the word in this order, from its first one on, and leave some out."""
+    rest = iter(word)
+    return short[0] == word[0] and len(short) < len(word) and all(letter in rest for letter in short)
 
 
 @lru_cache(maxsize=65_536)

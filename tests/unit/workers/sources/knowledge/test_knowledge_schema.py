@@ -66,6 +66,21 @@ def test_tables_between_those_that_a_question_names_come_along() -> None:
     assert {each.name for each in found.tables} == {"invoice", "xq", "region"}
 
 
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("每个供应商的订单有多少", "t_gys"),
+        ("What did each sales order bring?", "salord"),
+        ("How many purchase price variances were there?", "ppv_log"),
+    ],
+)
+def test_a_name_that_is_short_for_several_words_of_the_question_is_found(question: str, name: str) -> None:
+    others = ("aw_line", "kx_head", "m_quux", "tz_ref")
+    tables = tuple(Table(TableName("s", each), (Column("v", "int"),)) for each in (*others, name))
+    order, _, _ = schema_index.SchemaIndex(Catalogue(tables, ("s",)), Dictionary()).ranked(question)
+    assert order[:1] == [len(others)]
+
+
 def test_no_table_at_all_gives_an_empty_text() -> None:
     schema = Schema(Catalogue((), ()), Dictionary())
     assert schema.for_question("anything").text == ""
@@ -83,12 +98,12 @@ def test_the_generated_schema_is_as_large_as_it_says(large: tuple[World, Schema]
 def test_of_a_thousand_tables_those_that_a_question_needs_are_in_the_text(
     large: tuple[World, Schema], answers: list[SchemaText]
 ) -> None:
-    """98 % where the tables are described. Where only short names are known, guessing them goes less far."""
+    """Also where only short names are known: what they are short for is guessed."""
     made, _ = large
     met = [set(asked.needs) <= set(found.tables) for asked, found in zip(made.questions, answers, strict=True)]
     described = [one for one, question in zip(met, made.questions, strict=True) if question.described]
     assert sum(described) / len(described) >= 0.98
-    assert sum(met) / len(met) >= 0.96
+    assert sum(met) / len(met) >= 0.98
 
 
 def test_the_text_keeps_to_its_budget(answers: list[SchemaText]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workers.sources.knowledge.tokens import estimated_tokens
-from workers.sources.knowledge.words import Phrases, abbreviates, telling, words
+from workers.sources.knowledge.words import Phrases, abbreviates, abbreviates_both, spoken_initials, telling, words
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,25 @@ def test_words_that_only_hold_a_sentence_together_do_not_tell() -> None:
 )
 def test_a_short_form_has_the_first_letter_and_the_others_in_their_order(short: str, word: str, may: bool) -> None:
     assert abbreviates(short, word) is may
+
+
+@pytest.mark.parametrize(
+    ("short", "first", "second", "may"),
+    [
+        ("salord", "sales", "order", True),
+        ("gdsrc", "goods", "receipt", True),
+        ("salord", "order", "sales", False),
+        ("sal", "sales", "order", False),
+        ("salord", "sales", "report", False),
+    ],
+)
+def test_a_short_form_of_two_words_has_letters_of_both(short: str, first: str, second: str, may: bool) -> None:
+    assert abbreviates_both(short, first, second) is may
+
+
+def test_chinese_characters_have_the_initials_that_they_are_spoken_with() -> None:
+    assert spoken_initials("供应商的订单 AB, 門") == "gysddd      "
+    assert spoken_initials("啊芭座") == "abz"
 
 
 def test_a_phrase_is_found_word_for_word_and_the_longest_comes_first() -> None:
