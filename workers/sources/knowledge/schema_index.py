@@ -152,7 +152,6 @@ class SchemaIndex:
         found = [name for name in self._names.get(word[0], ()) for form in forms if abbreviates(name, form)]
         return [stem(name) for name in sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]]
 
-
     def _longer_guesses(self, question: str, written: Sequence[str]) -> Iterator[tuple[str, bool]]:
         """Parts of names that may be short for several words of a question; whether that is likely.
 
