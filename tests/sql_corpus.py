@@ -454,6 +454,7 @@ TRICKY: dict[str, list[str]] = {
         "SELECT g.g, s.n, e.key, e.value FROM generate_series(1, 2) AS g, generate_series(1, 2) AS s(n), "
         "customers AS c, jsonb_each(c.extra) AS e",
         "SELECT (jsonb_each(extra)).key, (c).* FROM customers AS c",
+        "SELECT jsonb_each.key, unnest.unnest FROM customers, jsonb_each(extra), unnest(ARRAY[1])",
         "SELECT array_agg(id ORDER BY id), (array_agg(id))[1] FROM orders",
         "SELECT customer, sum(amount) FROM orders GROUP BY ROLLUP (customer)",
         "SELECT name ~* '^b', name SIMILAR TO 'A%', name ILIKE 'a%' FROM customers",

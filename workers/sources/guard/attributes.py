@@ -30,17 +30,31 @@ def check_attributes(tree: exp.Expr) -> None:
         table, column = each.args.get("table"), each.this
         if not isinstance(table, exp.Identifier) or not isinstance(column, exp.Identifier) or each.args.get("db"):
             continue
-        if _name(table) not in columns and _name(table) not in rows:
-            raise Refused(
-                f"FROM has nothing named {table.name}: it has {', '.join(sorted({*rows, *columns})) or 'no table'}. "
-                "A field of a JSON column is written column ->> 'field'."
-            )
-        known = columns.get(_name(table))
-        if known is not None and _name(column) not in {*known, *FIELDS, _name(table)}:
+        known = columns.get(_name(table), FIELDS if _name(table) not in rows else None)
+        if known is None or _name(column) in {*known, *FIELDS, _name(table)}:
+            continue
+        if _name(table) in columns or _is_called(tree, table):
             raise Refused(
                 f"{table.name} is not known to have a column {column.name}. "
                 f"Name it where {table.name} is made: … AS {table.name}({column.name})."
             )
+        raise Refused(
+            f"FROM has nothing named {table.name}: it has {', '.join(sorted({*rows, *columns})) or 'no table'}. "
+            "A field of a JSON column is written column ->> 'field'."
+        )
+
+
+def _is_called(tree: exp.Expr, table: exp.Identifier) -> bool:
+    """Whether a function of this name gives rows: without an alias it lends them its own name."""
+    made = (node.this if isinstance(node, exp.Table | exp.Lateral) else node for node in _functions(tree))
+    names = {name.lower() for each in made for name in _names_of(each)}
+    return _name(table) in names
+
+
+def _names_of(function: exp.Expr) -> list[str]:
+    if isinstance(function, exp.Anonymous):
+        return [str(function.name)]
+    return function.sql_names() if isinstance(function, exp.Func) else []
 
 
 def _rows(tree: exp.Expr) -> set[str]:
