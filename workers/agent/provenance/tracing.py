@@ -85,6 +85,7 @@ class _Backed:
 
 @dataclass(slots=True)
 class _Work:
+    report: str
     scene: Scene
     facts: Facts
     charted: Sequence[Fact] = ()
@@ -97,7 +98,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     plain, tokens = find_tokens(report)
     reading = read_report(plain)
     scene = Scene(reading, facts)
-    work = _Work(scene, facts, chart_facts(facts))
+    work = _Work(plain, scene, facts, chart_facts(facts))
     bound = _by_claim(tokens, work)
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
@@ -522,7 +523,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     fault: Fault = "",
 ) -> None:
     text = work.scene.reading.text
-    sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
+    sentence = " ".join(work.report[slice(*claim.span)].split())
     work.states[id(claim)] = Traced(
         claim.start,
         claim.end,
