@@ -29,6 +29,7 @@ from workers.agent.provenance.words import (
     PERCENT_WORDS,
     POINTS,
     RATIO,
+    STEPS,
     TIMES,
     TOTAL,
     UP,
@@ -157,7 +158,13 @@ def _match(
 
 
 def _scale_of(claim: Claim, one: Derived, facts: Facts) -> float:
-    """The scale that the data or people named once for all ("in T€"), if the claim has it beside its figure; else 1."""
+    """The scale that the data or people named once for all ("in T€"), if the claim has it beside its figure; or what
+    one unit of the facts is in that of the claim, 0.001 for ms in s; else 1."""
+    units = {fact.unit for fact in one.facts}
+    if one.how in ("sum", "difference") and len(units) == 1 and (unit := units.pop()) != claim.numeral.unit:
+        own, other = STEPS.get(unit), STEPS.get(claim.numeral.unit)
+        if own and other and own[0] == other[0]:
+            return own[1] / other[1]
     said = claim.numeral.scale
     is_plain = one.how in ("sum", "difference") and all(fact.scale == 1.0 for fact in one.facts)
     return said if said in facts.scales and is_plain else 1.0

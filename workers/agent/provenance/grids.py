@@ -18,6 +18,11 @@ _UNIT_IN_NAME = re.compile(
     r"(?:[)\]_ ,./]|$)",
     re.IGNORECASE,
 )
+_UNIT_AT_END = re.compile(
+    r"(?:^|[_(\[ ,/（])(?P<unit>(?i:ms|milliseconds|secs?|seconds|sekunden|mins|minuten|hrs|stunden|bytes|[kmgt]b)|"
+    r"(?<=[_(\[])[sg]|毫秒|秒|分钟|小时)[)\]）]?$"
+)
+"""The unit of a name that is too short to count anywhere in it: "p99_ms", "weight_g", "time (s)"."""
 _SCALE_IN_NAME = re.compile(
     r"[ (\[（](?P<scale>k|tsd|thousands?|mn|mio|millions?|千|万|百万|亿)[)\]）]?$", re.IGNORECASE
 )
@@ -33,6 +38,10 @@ _NAMED_UNITS = {
     "h": ("h", 1.0), "days": ("d", 1.0), "kg": ("kg", 1.0), "km": ("km", 1.0),
     "wh": ("wh", 1.0), "kwh": ("kwh", 1.0), "mwh": ("mwh", 1.0), "gwh": ("gwh", 1.0), "twh": ("twh", 1.0),
     "kw": ("kw", 1.0), "mw": ("mw", 1.0), "gw": ("gw", 1.0),
+    "ms": ("ms", 1.0), "milliseconds": ("ms", 1.0), "毫秒": ("ms", 1.0), "s": ("s", 1.0), "sec": ("s", 1.0),
+    "secs": ("s", 1.0), "seconds": ("s", 1.0), "sekunden": ("s", 1.0), "秒": ("s", 1.0), "mins": ("min", 1.0),
+    "minuten": ("min", 1.0), "分钟": ("min", 1.0), "hrs": ("h", 1.0), "stunden": ("h", 1.0), "小时": ("h", 1.0),
+    "g": ("g", 1.0), "bytes": ("b", 1.0), "kb": ("kb", 1.0), "mb": ("mb", 1.0), "gb": ("gb", 1.0), "tb": ("tb", 1.0),
 }  # fmt: skip
 
 
@@ -121,6 +130,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     )
     families = {at: Family() for at in labels}
     columns = Family(columns=True)
+    has_range = any("max" in name for name in names)
     last: dict[int, str] = {}
     for place, ((line, row), numbers) in enumerate(zip(rows, values, strict=True)):
         keys: list[tuple[Family, Label]] = []
@@ -151,7 +161,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
             fact = make_fact(
                 number, reader.place(line, " · ".join([*shown, name]), what), reader.turn, tuple(own), words
             )
-            if not fact.unit and fact.scale == 1.0:
+            if not fact.unit and fact.scale == 1.0 and not (has_range and "min" in names[at]):
                 fact.unit, fact.scale = unit_of(name)
             fact.grid, fact.row, fact.column = grid, place, at
             grid.facts.append(fact)
@@ -192,9 +202,14 @@ def _is_index(
 
 @lru_cache(maxsize=1_024)
 def unit_of(name: str) -> tuple[str, float]:
-    """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000)."""
+    """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000).
+
+    "min" at the beginning of a name is the least value, not minutes.
+    """
     flat = name.replace("_", " ")
-    match = _UNIT_IN_NAME.search(flat)
+    match = _UNIT_IN_NAME.search(flat) or _UNIT_AT_END.search(name.strip())
+    if match is not None and match.start("unit") == 0 and match["unit"].casefold() == "min":
+        return "", 1.0
     if match is None and (scale := _SCALE_IN_NAME.search(flat)):
         return "", SCALES[scale["scale"].casefold()]
     return _NAMED_UNITS.get(match["unit"].casefold().replace(" ", ""), ("", 1.0)) if match else ("", 1.0)

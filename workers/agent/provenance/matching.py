@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from workers.agent.provenance.binding import Scene
@@ -136,6 +137,8 @@ _IN_POINTS = re.compile(
 )
 _FEWEST_DIGITS = 3
 """If the output names no unit, a figure in another unit needs this many digits."""
+_NAMED_ONLY = ("time", "data")
+"""Kinds of amounts with so many units that an output has to name its own."""
 
 
 def _converted(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact, Told]]:
@@ -145,12 +148,18 @@ def _converted(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact
     for unit, (other, size) in STEPS.items():
         if other != kind or size == own:
             continue
-        factor = own / size
-        value, slack = bound.value * factor, bound.slack * factor
-        for fact in facts.near(value - slack, value + slack, percent=False):
-            known = fact.unit == unit or (not fact.unit and not fact.given and digits >= _FEWEST_DIGITS)
-            if known and _is_within(abs(fact.scaled), value, slack, fact.slack, 1e-9 * max(value, slack)):
-                yield fact, "converted"
+        for factor in _factors(kind, own / size):
+            value, slack = bound.value * factor, bound.slack * factor
+            for fact in facts.near(value - slack, value + slack, percent=False):
+                nameless = kind not in _NAMED_ONLY and not fact.unit and not fact.given and digits >= _FEWEST_DIGITS
+                known = fact.unit == unit or nameless
+                if known and _is_within(abs(fact.scaled), value, slack, fact.slack, 1e-9 * max(value, slack)):
+                    yield fact, "converted"
+
+
+def _factors(kind: str, factor: float) -> Sequence[float]:
+    """How many of one unit another one is. A MB has 1,000 kB or 1,024 of them."""
+    return (factor, 1024.0 ** (math.log10(factor) / 3)) if kind == "data" else (factor,)
 
 
 def _is_within(size: float, value: float, slack: float, own: float, margin: float) -> bool:
@@ -212,7 +221,7 @@ def _unit_fits(
 
 
 def _kind(unit: str) -> str:
-    return UNITS.get(unit) or {"d": "time", "w": "time", "mo": "time", "a": "time"}.get(unit, unit)
+    return UNITS.get(unit) or {"d": "time", "w": "time", "mo": "time", "a": "time", "b": "data"}.get(unit, unit)
 
 
 def direction(claim: Claim, scene: Scene) -> int:

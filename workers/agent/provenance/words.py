@@ -36,12 +36,12 @@ UNITS = {
         "mass": "g kg t lb lbs oz mg tons tonnes",
         "length": "mm cm m km mi ft miles meters metres",
         "time": "ms s sec secs seconds second min mins minutes minute minuten h hr hrs hours hour stunden days day "
-        "tage "
+        "tage sekunden heures heure secondes seconde horas hora minutos minuto segundos segundo 時間 "
         "weeks week wochen months month monate years year jahre 秒 分钟 小时 天 周 个月 年",
         "temperature": "°c °f °k",
         "energy": "wh Wh kwh kWh MWh GWh TWh",
         "power": "kw kW MW GW",
-        "data": "kb mb gb tb",
+        "data": "kb kB KB mb MB gb GB tb TB",
     }.items()
     for unit in units.split()
 }
@@ -53,14 +53,17 @@ STEPS = {
         "power": {"kw": 3, "mw": 6, "gw": 9},
         "mass": {"mg": -3, "g": 0, "kg": 3, "t": 6},
         "length": {"mm": -3, "cm": -2, "m": 0, "km": 3},
+        "data": {"b": 0, "kb": 3, "mb": 6, "gb": 9, "tb": 12},
     }.items()
     for unit, power in units.items()
-}
+} | {unit: ("time", size) for unit, size in {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}.items()}
 """The units that one amount may be told in, each with its size: 4,240 kWh are 4.24 MWh."""
 SAME_UNIT = {
     "sec": "s", "secs": "s", "seconds": "s", "second": "s", "秒": "s",
     "mins": "min", "minutes": "min", "minute": "min", "minuten": "min", "分钟": "min",
     "hr": "h", "hrs": "h", "hours": "h", "hour": "h", "stunden": "h", "小时": "h",
+    "sekunden": "s", "secondes": "s", "seconde": "s", "segundos": "s", "segundo": "s", "minutos": "min",
+    "minuto": "min", "heures": "h", "heure": "h", "horas": "h", "hora": "h", "時間": "h",
     "day": "d", "days": "d", "tage": "d", "天": "d", "week": "w", "weeks": "w", "wochen": "w", "周": "w",
     "month": "mo", "months": "mo", "monate": "mo", "个月": "mo", "year": "a", "years": "a", "jahre": "a", "年": "a",
     "lbs": "lb", "tons": "t", "tonnes": "t", "miles": "mi", "meters": "m", "metres": "m",
