@@ -24,6 +24,7 @@ from core.weighed_cache import WeighedCache
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, scan
+from workers.agent.provenance.periods import add_periods
 from workers.agent.provenance.printed import read_text
 from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
 from workers.agent.source import tree
@@ -172,6 +173,7 @@ def _cell_facts(step: CellRan, number: int, turn: int) -> Facts:
     """What one cell showed, settled as far as possible. Nothing of it changes when it joins the others."""
     facts = Facts()
     _cell(step, number, turn, facts)
+    add_periods(facts)
     settle(facts)
     return facts
 

@@ -1,0 +1,54 @@
+"""Columns and lines whose names hold a period: "orders_2023" beside "orders_2024"."""
+
+from __future__ import annotations
+
+import pytest
+from provenance_kit import states
+
+TABLE = "      orders_2023  orders_2024\nNord         1322         1411\nSued          812          799\n"
+LINES = "orders_2023: 1322\norders_2024: 1411\n"
+RECORD = '{"revenue_2023": 1198000, "revenue_2024": 1342000, "growth": 0.1202}\n'
+QUARTERS = "      sales_q1  sales_q2\nNord       410       540\nSued       120       130\n"
+MONTHS = "sales jan: 4821\nsales feb: 5193\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "report"),
+    [
+        (TABLE, "Nord had 1,411 orders in 2024 and 1,322 in 2023, 89 more."),
+        (TABLE, "Nord grew from 1,322 in 2023 to 1,411 in 2024 (+6.7 %), Sued fell from 812 to 799."),
+        (TABLE, "Nord grew by 6.7 % from 2023 to 2024."),
+        (TABLE, "Im Jahr 2024 hatte Nord 1.411 Bestellungen nach 1.322 im Vorjahr."),
+        (TABLE, "2024年Nord有1,411单，2023年1,322单。"),
+        (TABLE, "| | 2023 | 2024 |\n|---|---|---|\n| Nord | 1,322 | 1,411 |\n"),
+        (LINES, "2024 had 89 more orders than 2023."),
+        (RECORD, "2024 revenue was 1,342,000, up 12.0 % from 1,198,000 in 2023."),
+        (QUARTERS, "In Q2 Nord sold 540, after 410 in Q1."),
+        (MONTHS, "January brought 4,821 and February 5,193."),
+    ],
+)
+def test_a_period_in_a_name_is_known(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize(
+    ("output", "report", "figure"),
+    [
+        (TABLE, "In 2024 Nord had 1,322 orders.", "1,322"),
+        (TABLE, "Nord had 1,411 orders in 2023.", "1,411"),
+        (TABLE, "| | 2023 | 2024 |\n|---|---|---|\n| Nord | 1,411 | 1,322 |\n", "1,411"),
+        (TABLE, "In 2025 Nord had 1,411 orders.", "2025"),
+        (LINES, "In 2024 there were 1,322 orders.", "1,322"),
+        (RECORD, "2024 revenue was 1,198,000.", "1,198,000"),
+        (QUARTERS, "In Q2 Nord sold 410.", "410"),
+        (MONTHS, "January brought 5,193.", "5,193"),
+    ],
+)
+def test_the_value_of_another_period_is_found(output: str, report: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
+
+
+def test_names_of_different_measures_bind_no_period() -> None:
+    plan = "      actual_2024  plan_2025\nNord         1411       1500\nSued          799        900\n"
+    assert "unsourced" not in states("Nord reached 1,411; the plan for 2025 says 1,500.", plan).values()
+    assert "unsourced" not in states("For 2025 Nord plans 1,500 after 1,411.", plan).values()

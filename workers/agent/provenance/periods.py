@@ -1,0 +1,71 @@
+"""Periods in the names of columns and lines: "orders_2023" and "orders_2024" are one measure of two years."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label
+from workers.agent.provenance.numerals import Day, month_of
+from workers.agent.provenance.words import Key
+
+_MOST_LABELS = 200
+_QUARTERS = {f"q{number}": number for number in range(1, 5)}
+
+
+def add_periods(facts: Facts) -> None:
+    """Give the facts of names that differ in their period alone this period as a label, and note the years of all
+    names."""
+    for grid in facts.grids:
+        _add_to_grid(grid)
+    for fact in facts.facts:
+        for word in fact.words:
+            if (year := _year(word)) is not None:
+                facts.days.setdefault(Day(year), fact.place)
+
+
+def _add_to_grid(grid: Grid) -> None:
+    families = {id(family): family for fact in grid.facts for family, _ in fact.keys}
+    for family in families.values():
+        days = _days_of(family.labels)
+        if not days:
+            continue
+        periods = Family(columns=family.columns)
+        for fact in grid.facts:
+            day = _day_of(fact, family, days)
+            if day is not None:
+                periods.add(day, fact.place.about)
+                fact.keys = (*fact.keys, (periods, day))
+
+
+def _day_of(fact: Fact, family: Family, days: dict[Key, Day]) -> Day | None:
+    own = (label for one, label in fact.keys if one is family and not isinstance(label, Day))
+    return next((days[label] for label in own if label in days), None)
+
+
+def _days_of(labels: Iterable[Label]) -> dict[Key, Day]:
+    """The period of each label that at least one other label has with another period and the same other words."""
+    alike: dict[Key, dict[Key, Day]] = defaultdict(dict)
+    for label in list(labels)[:_MOST_LABELS]:
+        if not isinstance(label, Day):
+            day, rest = _apart(label)
+            if day != Day():
+                alike[rest][label] = day
+    return {label: day for group in alike.values() if len(set(group.values())) > 1 for label, day in group.items()}
+
+
+def _apart(label: Key) -> tuple[Day, Key]:
+    """The period in a name, and its other words. No period where a part of it occurs twice."""
+    years = [year for word in label if (year := _year(word)) is not None]
+    quarters = [_QUARTERS[word] for word in label if word in _QUARTERS]
+    months = [month for word in label if (month := month_of(word.capitalize())) is not None]
+    if max(len(years), len(quarters) + len(months)) > 1:
+        return Day(), label
+    rest = tuple(
+        word for word in label if _year(word) is None and word not in _QUARTERS and month_of(word.capitalize()) is None
+    )
+    return Day(next(iter(years), None), next(iter(months), None), None, next(iter(quarters), None)), rest
+
+
+def _year(word: str) -> int | None:
+    return int(word) if len(word) == 4 and word.isascii() and word.isdigit() and word[:2] in ("19", "20") else None
