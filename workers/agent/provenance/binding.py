@@ -35,6 +35,22 @@ _CONTRAST = re.compile(
 """Words directly before a figure that is compared with the figure of the named thing. It belongs to something else."""
 
 
+_COMPARED = re.compile(
+    r"(?:\b(?:compared (?:to|with)|relative to|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
+    r"(?:mehr|weniger|\w{3,20}er)\b[^.;:]{0,30}\bals|par rapport à|(?:plus|moins)\b[^.;:]{0,30}\bqu[e']|frente a|"
+    r"respecto a|(?:más|menos|mayor|menor)\b[^.;:]{0,30}\bque)(?:[\s\u2060]+(?:in|im|en|for|of|the|dem|Jahr|"
+    r"Monat|année|el|la|l['’]))*|[与跟同较比])[\s\u2060]*$",
+    re.IGNORECASE,
+)
+"""Words directly before the date that a figure is compared with: "1,411, more than in 2023"."""
+_COMPARED_BEHIND = re.compile(r"年?(?:より|に比べ|と比べ|比で)")
+_TELLS = re.compile(
+    r"['’]s\b[^,;]*|[\s\u2060]*(?:[(（:：的]|(?:\w+[\s\u2060]+)?of\b|,?[\s\u2060]*\b(?:when|where|with|at|als|wo|mit|quand|où|avec|cuando|con)\b)[^,;，；()（）]*"
+)
+"""What stands between such a date and its own figure: "compared to 2023 (1,322)"."""
+_COMPARED_CHARS = 50
+
+
 _FROM = re.compile(r"(?:\b(?:from|von|de|desde|du|des)\b|从|由)[\s\u2060]*$", re.IGNORECASE)
 _FORMER = re.compile(r"(?:\b(?:from|after|nach|après|tras)\b|从)[\s\u2060]*$", re.IGNORECASE)
 """Words directly before what a figure was earlier, also without the figure that it became."""
@@ -150,11 +166,28 @@ class Scene:
                 return found
             other = self.within(*((turn, second.start) if first is claim else (first.end, turn)))
             named = self._named(claim, family, tuple(m for m in other if isinstance(m.label, Day)))
+        elif bases := self._bases(claim, family):
+            named = self._named(claim, family, bases) or _other_days(family, bases)
         else:
             named = self._named(claim, family)
         if first is not claim or not named or self._stands_before(claim, family):
             return named
         return named | _former(family, named)
+
+    def _bases(self, claim: Claim, family: Family) -> tuple[Mention, ...]:
+        """The dates that the claim's sentence only compares with: "compared to 2023". The figure is not of them."""
+        text, start = self.reading.text, claim.span[0]
+        return tuple(
+            m
+            for m in self.within(*claim.span)
+            if isinstance(m.label, Day)
+            and _chosen(family, [m])
+            and not _TELLS.fullmatch(text, m.end, max(m.end, claim.start))
+            and (
+                _COMPARED.search(text, max(start, m.start - _COMPARED_CHARS), m.start)
+                or _COMPARED_BEHIND.match(text, m.end)
+            )
+        )
 
     def _stands_before(self, claim: Claim, family: Family) -> bool:
         """Whether a name stands right before a figure, and so is its own: "2月の19,936", "February's 19,936"."""
@@ -200,7 +233,7 @@ class Scene:
             return own
         if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
             return None
-        before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
+        before = [m for m in self.within(claim.span[0], claim.clause[0]) if m not in others and _chosen(family, [m])]
         if (
             before
             and self._claims[claim.clause] == 1
@@ -209,7 +242,8 @@ class Scene:
             before = before[-1:]
         if before:
             return _chosen(family, before)
-        after = [m for m in self.within(claim.clause[1], claim.span[1]) if not self._has_own_figure(m, claim)]
+        behind = (m for m in self.within(claim.clause[1], claim.span[1]) if m not in others)
+        after = [m for m in behind if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
@@ -345,6 +379,12 @@ def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | N
         elif mention.label in family.labels:
             found.add(mention.label)
     return frozenset(found) if found else None
+
+
+def _other_days(family: Family, bases: Sequence[Mention]) -> frozenset[Label] | None:
+    """The dates of a family without those that a figure is only compared with. None where no date is left."""
+    compared = _chosen(family, bases) or frozenset()
+    return frozenset(label for label in family.labels if isinstance(label, Day) and label not in compared) or None
 
 
 def _former(family: Family, named: frozenset[Label]) -> frozenset[Label]:

@@ -52,3 +52,44 @@ def test_names_of_different_measures_bind_no_period() -> None:
     plan = "      actual_2024  plan_2025\nNord         1411       1500\nSued          799        900\n"
     assert "unsourced" not in states("Nord reached 1,411; the plan for 2025 says 1,500.", plan).values()
     assert "unsourced" not in states("For 2025 Nord plans 1,500 after 1,411.", plan).values()
+
+
+YEARS = "month  2023  2024\nNord   1322  1411\nSued    812   799\n"
+
+
+@pytest.mark.parametrize("output", [YEARS, TABLE])
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Orders of Nord rose to 1,411 compared to 2023.",
+        "Compared to 2023, orders of Nord rose to 1,411.",
+        "Nord took 1,411 orders, 6.7 % more than in 2023.",
+        "Nord took 1,411 orders, 89 more than in 2023 (1,322).",
+        "Compared to 2023 (1,322), Nord rose to 1,411.",
+        "Compared to 2023, when Nord had 1,322 orders, it rose to 1,411.",
+        "Compared to 2023's 1,322 orders, Nord rose to 1,411.",
+        "Gegenüber 2023 stieg Nord auf 1.411.",
+        "Nord lag mit 1.411 um 6,7 % höher als im Jahr 2023.",
+        "Nord a progressé à 1 411, soit 6,7 % de plus qu'en 2023.",
+        "Nord ha crecido a 1.411, un 6,7 % más que en 2023.",
+        "与2023年相比，Nord增至1,411。",
+        "Nordは2023年より6.7%多い1,411件でした。",
+    ],
+)
+def test_a_date_that_is_compared_with_is_not_that_of_the_figure(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize("output", [YEARS, TABLE])
+@pytest.mark.parametrize(
+    ("report", "figure"),
+    [
+        ("Orders of Nord rose to 1,322 compared to 2023.", "1,322"),
+        ("Compared to 2023, orders of Nord rose to 1,322.", "1,322"),
+        ("Compared to 2023 (1,411), Nord rose to 1,322.", "1,411"),
+        ("Gegenüber 2023 stieg Nord auf 1.322.", "1.322"),
+        ("In 2024 Nord took 1,322 orders, more than in 2023.", "1,322"),
+    ],
+)
+def test_a_figure_is_not_of_the_date_that_it_is_compared_with(output: str, report: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
