@@ -117,9 +117,13 @@ class Claim:
 
 @dataclass(slots=True)
 class Reading:
-    """A report that was read: its claims, and its text with blanks in place of everything that cannot be a claim."""
+    """A report that was read: its claims, and its text with blanks in place of everything that cannot be a claim.
+
+    `written` is the same text as it was given, at the same places.
+    """
 
     text: str
+    written: str
     claims: list[Claim] = field(default_factory=list)
     marks: Marks = "unsure"
     headings: list[tuple[int, int]] = field(default_factory=list)
@@ -137,7 +141,7 @@ class _Cell:
 def read_report(report: str) -> Reading:
     """The claims of a report's Markdown, at most of its first 60,000 characters."""
     text = blanked(report[:MAX_REPORT])
-    reading = Reading(text, marks=marks_of(text), names=_names(report[:MAX_REPORT]))
+    reading = Reading(text, report[:MAX_REPORT], marks=marks_of(text), names=_names(report[:MAX_REPORT]))
     numerals = _with_shared_units(scan(text, reading.marks), text)
     tables = list(_tables(text, reading.names))
     inside = [(start, end) for start, end, _ in tables]

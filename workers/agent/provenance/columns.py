@@ -28,7 +28,7 @@ _OF = re.compile(
     r"(?:\b(?:of|von|aus|sur|de|sobre)\s+(?:the |its |their |all |den |allen |les )?|全部|共有?|总计?)\W*$",
     re.IGNORECASE,
 )
-_NO_SUM = frozenset("mean avg average median std min max rate share ratio pct percent p95 mittel schnitt p t z".split())  # noqa: SIM905 - a list of words reads best as one line
+NO_SUM = frozenset("mean avg average median std min max rate share ratio pct percent p95 mittel schnitt p t z".split())  # noqa: SIM905 - a list of words reads best as one line
 
 
 class Side(NamedTuple):
@@ -155,25 +155,25 @@ def small_grids(claim: Claim, bench: Workbench) -> list[Grid]:
         for grid in small[-_MOST_GRIDS:]
         if id(grid) in touched
         or len(small) == 1
-        or any(_is_named_measure(fact, bench) or (_row_words(fact) & bench.words) for fact in grid.facts)
+        or any(is_named_measure(fact, bench) or (_row_words(fact) & bench.words) for fact in grid.facts)
     ]
 
 
 def _sums(facts: Sequence[Fact], bench: Workbench) -> Iterator[Side]:
     for at in sorted({fact.column for fact in facts}):
         column = [fact for fact in facts if fact.column == at and not is_total(fact)]
-        if len(column) > 1 and not any(fact.percent or fact.words & _NO_SUM for fact in column):
+        if len(column) > 1 and not any(fact.percent or fact.words & NO_SUM for fact in column):
             yield _side(tuple(column), bench, at)
 
 
 def _side(facts: tuple[Fact, ...], bench: Workbench, column: int) -> Side:
     first = facts[0]
     period = frozenset(label for family, label in first.keys if family.columns and isinstance(label, Day))
-    named = any(_is_named_measure(fact, bench) for fact in facts[:1])
+    named = any(is_named_measure(fact, bench) for fact in facts[:1])
     return Side(facts, sum(fact.scaled for fact in facts), column, named, period, first.unit)
 
 
-def _is_named_measure(fact: Fact, bench: Workbench) -> bool:
+def is_named_measure(fact: Fact, bench: Workbench) -> bool:
     """Whether the sentence, or the heading of the claim's column, has the name of a fact's measure."""
     grid = fact.grid
     if grid is None:

@@ -20,6 +20,7 @@ from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_
 from workers.agent.provenance.matching import direction, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.spans import of_spans
+from workers.agent.provenance.top_rows import of_top_rows
 from workers.agent.provenance.words import (
     BASE_CUE,
     CHANGE,
@@ -101,6 +102,8 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
+        if not (claim.numeral.sign or moved):
+            yield from _match(claim, bench, (Derived(*each) for each in of_top_rows(claim, bench, percent=True)))
         if not (claim.numeral.sign or _is_change(claim) or moved):
             yield from _match(claim, bench, _rates(bench))
         yield from _match(claim, bench, _of_figure_before(claim, bench))
@@ -120,6 +123,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
     yield from _match(claim, bench, _sums(claim, bench, percent=False))
     yield from _match(claim, bench, (Derived(*each) for each in of_spans(bench)))
+    yield from _match(claim, bench, (Derived(*each) for each in of_top_rows(claim, bench, percent=False)))
     if not claim.in_table:
         found = (Derived("sum", side.facts, side.value) for side in totals(claim, bench))
         yield from _match(claim, bench, found)

@@ -85,7 +85,6 @@ class _Backed:
 
 @dataclass(slots=True)
 class _Work:
-    report: str
     scene: Scene
     facts: Facts
     charted: Sequence[Fact] = ()
@@ -98,7 +97,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     plain, tokens = find_tokens(report)
     reading = read_report(plain)
     scene = Scene(reading, facts)
-    work = _Work(plain, scene, facts, chart_facts(facts))
+    work = _Work(scene, facts, chart_facts(facts))
     bound = _by_claim(tokens, work)
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
@@ -523,7 +522,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     fault: Fault = "",
 ) -> None:
     text = work.scene.reading.text
-    sentence = " ".join(work.report[slice(*claim.span)].split())
+    sentence = " ".join(work.scene.reading.written[slice(*claim.span)].split())
     work.states[id(claim)] = Traced(
         claim.start,
         claim.end,
