@@ -193,6 +193,8 @@ def _unit_fits(
     unit, own, fraction = claim.numeral.unit, fact.unit, told == "fraction"
     if told == "converted":
         return True
+    if not own and (unit in UNITS or unit in _KINDS or unit in _MONEY) and _is_of_ids(fact, unit):
+        return False
     if unit in ("%", "pp") or fraction:
         if own in _MONEY or (own in UNITS and not fraction):
             return False
@@ -220,8 +222,21 @@ def _unit_fits(
     return True
 
 
+_KINDS = {"d": "time", "w": "time", "mo": "time", "a": "time", "b": "data"}
+_COUNTED = {"d": "day", "w": "week", "mo": "month", "a": "year"}
+
+
 def _kind(unit: str) -> str:
-    return UNITS.get(unit) or {"d": "time", "w": "time", "mo": "time", "a": "time", "b": "data"}.get(unit, unit)
+    return UNITS.get(unit) or _KINDS.get(unit, unit)
+
+
+def _is_of_ids(fact: Fact, unit: str) -> bool:
+    """Whether a number is an id, or a count of ids: its column is called so. A count of ids has no unit, except that
+    28 in "day_id" may be 28 days."""
+    names = [label for _, label in fact.keys if not isinstance(label, Day)]
+    if fact.grid is not None and 0 <= fact.column < len(fact.grid.names):
+        names.append(fact.grid.names[fact.column])
+    return any(name[-1:] == ("id",) and _COUNTED.get(unit) not in name for name in names)
 
 
 def direction(claim: Claim, scene: Scene) -> int:
