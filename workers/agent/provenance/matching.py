@@ -11,6 +11,7 @@ from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Facts, Label
 from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.statistic_words import is_of_another_statistic
 from workers.agent.provenance.words import (
     ABOUT,
     BACK,
@@ -178,7 +179,7 @@ def _judged(
     against: Reason = ""
     if not _unit_fits(claim, fact, scene, facts, words, told=told, agrees=agrees > 0):
         against = "unit"
-    elif scene.conflict(claim, fact) is not None:
+    elif scene.conflict(claim, fact) is not None or is_of_another_statistic(claim, fact, scene.reading.text):
         against = "row"
     elif not sign_fits(claim, fact, scene):
         against = "sign"

@@ -259,6 +259,8 @@ def _is_told_already(claim: Claim, fact: Fact, work: _Work) -> bool:
     """
     if claim.in_table or fact.grid is None or significant(claim) < _SURE_DIGITS:
         return False
+    if work.scene.conflict(claim, fact) is None:
+        return False
     for family, label in fact.keys:
         allowed = work.scene.allowed(claim, family) if family.binds else None
         if allowed is None or label in allowed:

@@ -1,0 +1,58 @@
+"""Figures that a sentence calls a mean, a median, a maximum, a minimum or a standard deviation."""
+
+from __future__ import annotations
+
+import pytest
+from provenance_kit import states
+
+DESCRIBED = (
+    "         price      qty\ncount  2431.00  2431.00\nmean     34.72     2.41\nstd      18.33     1.12\n"
+    "min       1.99     1.00\n25%      19.90     1.00\n50%      31.50     2.00\n75%      46.80     3.00\n"
+    "max     199.00    14.00\n"
+)
+GROUPED = "       mean_eur  median_eur    n\nNord      34.72       31.50  412\nSued      41.18       36.05  220\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "report"),
+    [
+        (DESCRIBED, "The average price is 34.72, the median 31.50 and the maximum 199."),
+        (DESCRIBED, "The standard deviation of 18.33 is large against the mean of 34.72."),
+        (DESCRIBED, "On average a quarter costs less than 19.90, and the median is above 19.90."),
+        (DESCRIBED, "Der Durchschnittspreis liegt bei 34,72 €, der Median bei 31,50 €."),
+        (DESCRIBED, "Le prix moyen est de 34,72 €, la médiane de 31,50 €."),
+        (DESCRIBED, "La media es 34,72 y la mediana 31,50."),
+        (DESCRIBED, "平均价格为34.72，中位数为31.50。"),
+        (DESCRIBED, "平均価格は34.72、中央値は31.50です。"),
+        (GROUPED, "Nord's average is €34.72, its median €31.50. The mean of Sued is 41.18, above 34.72 in Nord."),
+        (GROUPED, "The median is 36.05 for Sued and the mean 41.18."),
+        (GROUPED, "| region | average | median |\n|---|---|---|\n| Nord | 34.72 | 31.50 |\n"),
+    ],
+)
+def test_a_statistic_is_told_as_what_it_is(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize(
+    ("output", "report", "figure"),
+    [
+        (DESCRIBED, "The average price is 18.33.", "18.33"),
+        (DESCRIBED, "The median price is 34.72.", "34.72"),
+        (DESCRIBED, "The maximum price is 46.80.", "46.80"),
+        (DESCRIBED, "Der Durchschnittspreis liegt bei 31,50 €.", "31,50 €"),
+        (DESCRIBED, "Le prix moyen est de 31,50 €.", "31,50 €"),
+        (DESCRIBED, "La mediana es 34,72.", "34,72"),
+        (DESCRIBED, "平均价格为31.50。", "31.50"),
+        (DESCRIBED, "中央値は34.72です。", "34.72"),
+        (GROUPED, "The mean is 36.05 in Sued.", "36.05"),
+        ("mean order: 34.72\nmedian order: 31.50\n", "The average order is 31.50.", "31.50"),
+    ],
+)
+def test_the_value_of_another_statistic_is_found(output: str, report: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
+
+
+def test_a_table_with_one_statistic_binds_none() -> None:
+    assert states("The average is 31.50 in Nord.", "       median_eur\nNord        31.50\nSued        36.05\n") == {
+        "31.50": "sourced"
+    }
