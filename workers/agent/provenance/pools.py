@@ -18,12 +18,14 @@ from workers.agent.provenance.columns import significant, small_grids
 from workers.agent.provenance.facts import Fact, Grid, is_total
 from workers.agent.provenance.matching import bounds, in_points
 from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.statistic_words import statistic_compared, statistic_of, statistics_named
 from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, says
 from workers.agent.provenance.workbench import Workbench
 
 _COVERED = 0.0112
 """For numbers with two digits, this is one number."""
 _FEWEST_DIGITS = 2
+_MOST_STATISTICS = 12
 _MONEY = frozenset(CURRENCIES.values())
 _HALF = re.compile(
     r"\b(?:(?:first|erste\w*|premier) (?:half|halbjahr\w*|semestre)|H1)\b|上半年|"
@@ -52,6 +54,7 @@ def from_pool(claim: Claim, bench: Workbench, before: Sequence[Said]) -> Result 
         _of_sentence_before(claim, bench, before),
         _of_before(claim, bench, before),
         _of_lines(claim, bench),
+        _of_statistics(claim, bench),
         _of_tables(claim, bench),
     ):
         values = list(pool)
@@ -102,6 +105,21 @@ def _of_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
         for r in bench.record:
             if r.fact is not None and r.fact.place[:4] == o.fact.place[:4] and not r.percent:
                 yield Result("difference", (o.fact, r.fact), o.value - r.value, False, o.fact.unit or r.fact.unit)
+
+
+def _of_statistics(claim: Claim, bench: Workbench) -> Iterator[Result]:
+    """How many times a statistic a figure is that the sentence gives or names: "the largest is 12.7x the median"."""
+    told = statistic_compared(claim, bench.text) if not claim.in_table else ""
+    known = [(fact, statistic_of(fact)) for fact in bench.facts.facts if told and fact.turn == 0 and not fact.percent]
+    under = [fact for fact, kind in known if kind == told and fact.scaled]
+    others = statistics_named(bench.sentence) - {told}
+    plain = [o for o in bench.operands if o.fact is not None and not o.percent]
+    over = [(o.fact, o.value) for o in [o for o in plain if o.said] or plain if o.fact is not None]
+    over = over or [(fact, fact.scaled) for fact, kind in known if kind in others]
+    for (fact, value), base in product(over, under[:_MOST_STATISTICS]):
+        beside = fact.column == base.column or fact.row == base.row if fact.grid is base.grid else bool(bench.said)
+        if fact is not base and beside and not (fact.unit and base.unit and fact.unit != base.unit):
+            yield Result("ratio", (fact, base), value / base.scaled, False, "")
 
 
 def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:

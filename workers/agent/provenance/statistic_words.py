@@ -32,7 +32,11 @@ _APART = re.compile(
     re.IGNORECASE,
 )
 """Words that make a figure another one than the statistic before it: "the average is above 19.90"."""
-_BEFORE_CHARS = 48
+_BEHIND = re.compile(
+    r"\W{0,3}(?:times|mal|[x×]|-?fach\w*|fois|veces)[\s\u2060]+(?:the|der|des|die|das|la|le|el|as)?\W{0,2}",
+    re.IGNORECASE,
+)
+_BEFORE_CHARS, _BEHIND_CHARS = 48, 24
 
 
 def statistic_told(claim: Claim, text: str) -> str:
@@ -44,6 +48,21 @@ def statistic_told(claim: Claim, text: str) -> str:
         return ""
     gap = text[found[-1].end() : claim.start]
     return (found[-1].lastgroup or "") if _GAP.fullmatch(gap) and not _APART.search(gap) else ""
+
+
+def statistic_compared(claim: Claim, text: str) -> str:
+    """The statistic that a figure is a multiple of: "12.7 times the median", "中位数的12.7倍". "" for none."""
+    if behind := _BEHIND.match(text, claim.end):
+        match = _IN_TEXT.match(text, behind.end(), behind.end() + _BEHIND_CHARS)
+        return (match.lastgroup or "") if match else ""
+    found = list(_IN_TEXT.finditer(text, max(claim.span[0], claim.start - 8), claim.start))
+    near = found and re.fullmatch(r"[的の][\s\u2060]*", text[found[-1].end() : claim.start])
+    return (found[-1].lastgroup or "") if near and text[claim.end : claim.end + 2].strip()[:1] == "倍" else ""
+
+
+def statistics_named(text: str) -> frozenset[str]:
+    """All statistics that a sentence names."""
+    return frozenset(match.lastgroup or "" for match in _IN_TEXT.finditer(text))
 
 
 def statistic_of(fact: Fact) -> str:

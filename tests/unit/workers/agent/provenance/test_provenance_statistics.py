@@ -56,3 +56,37 @@ def test_a_table_with_one_statistic_binds_none() -> None:
     assert states("The average is 31.50 in Nord.", "       median_eur\nNord        31.50\nSued        36.05\n") == {
         "31.50": "sourced"
     }
+
+
+LINES = "median order value: 54.30\nlargest order: 689.61\norders: 2211\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "report"),
+    [
+        (LINES, "The largest order is 12.7x the median."),
+        (LINES, "The largest order is 12.7 times the median order."),
+        (LINES, "Die größte Bestellung (689,61) ist das 12,7-Fache des Medians."),
+        (LINES, "La plus grande commande, 689,61, vaut 12,7 fois la médiane."),
+        (LINES, "El pedido mayor, 689,61, es 12,7 veces la mediana."),
+        (LINES, "最大订单689.61是中位数的12.7倍。"),
+        (LINES, "最大の注文689.61は中央値の12.7倍です。"),
+        (DESCRIBED, "The maximum price of 199 is 6.3 times the median."),
+    ],
+)
+def test_a_multiple_of_a_statistic_follows(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize(
+    ("output", "report", "figure"),
+    [
+        (LINES, "The largest order is 17.2x the median.", "17.2"),
+        (LINES, "The largest order is 12.7x the average.", "12.7"),
+        (LINES, "Die größte Bestellung (689,61) ist das 17,2-Fache des Medians.", "17,2"),
+        (DESCRIBED, "The maximum price of 199 is 5.7 times the median.", "5.7"),
+        (DESCRIBED, "The maximum price of 199 is 6.3 times the average.", "6.3"),
+    ],
+)
+def test_another_multiple_does_not(output: str, report: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
