@@ -19,13 +19,17 @@ from workers.agent.provenance.facts import Fact, Grid, is_total
 from workers.agent.provenance.matching import bounds, in_points
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.statistic_words import statistic_compared, statistic_of, statistics_named
-from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, says
+from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, key_of, says
 from workers.agent.provenance.workbench import Workbench
 
 _COVERED = 0.0112
 """For numbers with two digits, this is one number."""
 _FEWEST_DIGITS = 2
 _MOST_STATISTICS = 12
+_MOST_LINES = 2_000
+_THAN = re.compile(r"\b(?:than|als|que|gegenüber|versus|compared (?:to|with))\b|qu['’]|比", re.IGNORECASE)
+_BASE_CHARS = 40
+"""The name of what a figure is compared with stands so near behind such a word."""
 _MONEY = frozenset(CURRENCIES.values())
 _HALF = re.compile(
     r"\b(?:(?:first|erste\w*|premier) (?:half|halbjahr\w*|semestre)|H1)\b|上半年|"
@@ -55,6 +59,7 @@ def from_pool(claim: Claim, bench: Workbench, before: Sequence[Said]) -> Result 
         _of_before(claim, bench, before),
         _of_lines(claim, bench),
         _of_statistics(claim, bench),
+        _of_compared_lines(claim, bench),
         _of_tables(claim, bench),
     ):
         values = list(pool)
@@ -122,6 +127,50 @@ def _of_statistics(claim: Claim, bench: Workbench) -> Iterator[Result]:
             yield Result("ratio", (fact, base), value / base.scaled, False, "")
 
 
+def _of_compared_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
+    """How the figures of two printed lines differ, if the sentence has all words of both: "orders control: 322". Of two
+    lines alone, one may be named: that which the figure is compared with."""
+    if claim.in_table or claim.numeral.unit == "pp" or len(bench.facts.facts) > _MOST_LINES:
+        return
+    named = [fact for fact in bench.facts.facts if _is_of_line(fact) and fact.words <= bench.words]
+    if len(named) == 1 and (grid := named[0].grid) is not None and grid.rows == len(grid.facts) == 2:
+        named.append(next(fact for fact in grid.facts if fact is not named[0]))
+    if len(named) != 2 or (named[0].unit and named[1].unit and named[0].unit != named[1].unit):
+        return
+    for new, base in permutations(named):
+        if not base.scaled or not _is_base(base, new, claim, bench):
+            continue
+        if claim.numeral.unit == "%" and _compares(claim, bench):
+            change = (new.scaled - base.scaled) / abs(base.scaled) * 100
+            yield Result("change", (new, base), change, True, "")
+        elif claim.numeral.unit != "%" and _compares(claim, bench):
+            yield Result("difference", (new, base), new.scaled - base.scaled, True, new.unit or base.unit)
+
+
+def _is_of_line(fact: Fact) -> bool:
+    """Whether a fact is the only number of a printed line with a name."""
+    plain = fact.turn == 0 and not fact.given and not fact.percent and fact.place.what == "output"
+    alone = fact.grid is None or (not fact.grid.names and fact.grid.rows == len(fact.grid.facts))
+    return plain and alone and bool(fact.words)
+
+
+def _is_base(base: Fact, new: Fact, claim: Claim, bench: Workbench) -> bool:
+    """Whether the sentence compares with this line: words that it alone has stand behind "than"."""
+    own = base.words - new.words
+    return any(
+        own & frozenset(key_of(bench.text[match.end() : match.end() + _BASE_CHARS]))
+        for match in _THAN.finditer(bench.text, *claim.span)
+    )
+
+
+def _is_only_compared(claim: Claim, grid: Grid, row: int, bench: Workbench) -> bool:
+    """Whether the sentence names a row only behind "than": then it is the base of a step, not its result."""
+    labels = {label for fact in grid.row(row) for family, label in fact.keys if not family.columns}
+    places = [place for label in labels if (place := bench.scene.place_of(claim, label)) >= 0]
+    behind = [match.end() for match in _THAN.finditer(bench.text, *claim.span)]
+    return bool(places) and all(any(0 <= place - end < _BASE_CHARS for end in behind) for place in places)
+
+
 def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
     """What can be computed from the row that the claim names, from all rows together, or from one record."""
     if claim.in_table:
@@ -140,7 +189,7 @@ def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
             continue
         rows = {f.row for f in grid.facts if bench.scene.agrees(claim, f) and bench.scene.conflict(claim, f) is None}
         table = table_of(grid)
-        if len(rows) == 1:
+        if len(rows) == 1 and not _is_only_compared(claim, grid, next(iter(rows)), bench):
             found = (result for _, result in formulas(table, next(iter(rows)), percent=False))
             yield from (one for one in found if _is_cued(one.how, claim, bench))
         elif not rows or len(rows) == grid.rows:
