@@ -112,6 +112,7 @@ CHANGE = re.compile(
     r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
     r"longer|shorter|faster|slower|larger|smaller|bigger|cheaper|dearer|länger|kürzer|größer|kleiner|schneller|"
     r"langsamer|teurer|billiger|günstiger|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"ahead of|\blieg\w*\b[^;]{0,25}\bvor\b|devant|derrière|delante de|detrás de|领先|落后|"
     r"veränder\w*|unterschied|abstand|spanne|span\b|hinter|écart|différence|par rapport|(?:de )?(?:plus|moins) que|"
     r"diferencia|(?:más|menos) que|frente a|より|比べ|超出|超支|节省|结余|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,
@@ -131,9 +132,10 @@ RATIO = re.compile(
 TIMES = re.compile(r"\btimes\b|[x×](?![a-z])|\bfold\b|\bmal\b|-?fach|\bfois\b|\bveces\b|倍", re.IGNORECASE)
 POINTS = re.compile(r"\b(?:percentage points?|pp|ppt|p\.p\.|prozentpunkt\w*|points)\b|百分点", re.IGNORECASE)
 BASE_CUE = re.compile(
-    r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|gegenüber|"
+    r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|ahead of|behind|vor|hinter|"
+    r"devant|derrière|delante de|detrás de|gegenüber|"
     r"ggü\.?|als|von|vom|"
-    r"zum vorjahr|on|que|par rapport|frente a)\b|より|从|由|比|较|相比",
+    r"zum vorjahr|on|que|par rapport|frente a)\b|より|从|由|比|较|相比|领先|落后",
     re.IGNORECASE,
 )
 BACK = re.compile(

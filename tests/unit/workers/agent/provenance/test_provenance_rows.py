@@ -198,3 +198,21 @@ def test_a_count_before_its_name_belongs_to_that_name(said: str, state: str) -> 
 
 def test_a_count_before_a_code_is_no_number_with_a_blank_for_a_comma() -> None:
     assert states("Code 404 came 50 times.", "     44 200\n     50 404\n")["50"] == "sourced"
+
+
+STORES = "store   sales\nLyon    93100\nNice    81250\nParis   77400\n"
+
+
+@pytest.mark.parametrize(
+    "words", ["Lyon leads, {} ahead of Nice.", "Lyon liegt {} vor Nice.", "Lyon est {} devant Nice.",
+              "Lyon está un {} por delante de Nice.", "Lyon领先Nice {}。"]
+)  # fmt: skip
+def test_a_row_is_ahead_by_a_percentage_of_the_row_behind(words: str) -> None:
+    for figure, state in (("14.6 %", "derived"), ("12.7 %", "unsourced")):
+        assert list(states(words.format(figure), STORES).values()) == [state]
+
+
+@pytest.mark.parametrize("words", ["Nice is {} behind Lyon.", "Nice liegt {} hinter Lyon.", "Nice落后Lyon {}。"])
+def test_a_row_is_behind_by_a_percentage_of_the_row_ahead(words: str) -> None:
+    for figure, state in (("12.7 %", "derived"), ("14.6 %", "unsourced")):
+        assert list(states(words.format(figure), STORES).values()) == [state]
