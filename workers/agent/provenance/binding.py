@@ -81,13 +81,17 @@ class Scene:
         self.reading = reading
         self.families = facts.families
         self._labels: dict[Key, bool] = {}
+        self._codes: set[Key] = set()
+        """Labels such as US, IT and IN, which are common words in small letters."""
         self._forms: dict[Key, Key] = {}
         """Other forms of labels: "Inneren" for "Innere"."""
         self._of: dict[Label, list[Family]] = defaultdict(list)
         for family in facts.families:
-            for label in family.labels:
+            for label, shown in family.labels.items():
                 self._of[label].append(family)
                 if not isinstance(label, Day):
+                    if _CODE.fullmatch(shown.strip()) and not family.columns:
+                        self._codes.add(label)
                     self._labels[label] = True
                     for form in _inflected(label):
                         self._forms.setdefault(form, label)
@@ -127,7 +131,8 @@ class Scene:
                 if key not in self._labels:
                     continue
                 start, end = words[at][0], words[at + length - 1][1]
-                if prose and not _stands_alone(text, start, end, key):
+                is_code = key in self._codes and _is_code(text, start, end)
+                if prose and not is_code and not _stands_alone(text, start, end, key):
                     continue
                 if any(a <= start < b for a, b in taken) and length == 1:
                     continue
@@ -417,6 +422,17 @@ def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
     if word.islower() and word.isascii() and word.isalpha() and len(word) <= 2:
         return False
     return text[end : end + 1] != "%"
+
+
+_CODE = re.compile(r"[A-Z]{2}")
+_BEHIND_NUMBER = re.compile(r"\d\s?$")
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """Whether a word is written in capitals among others that are not; behind a number, AM is a time of day."""
+    around = text[max(0, start - 16) : start] + text[end : end + 16]
+    is_mixed = any(char.islower() or (char.isalpha() and not char.isascii()) for char in around)
+    return text[start:end].isupper() and is_mixed and not _BEHIND_NUMBER.search(text, max(0, start - 3), start)
 
 
 def _is_marked(text: str, start: int, end: int) -> bool:

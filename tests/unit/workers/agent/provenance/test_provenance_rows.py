@@ -216,3 +216,27 @@ def test_a_row_is_ahead_by_a_percentage_of_the_row_behind(words: str) -> None:
 def test_a_row_is_behind_by_a_percentage_of_the_row_ahead(words: str) -> None:
     for figure, state in (("12.7 %", "derived"), ("14.6 %", "unsourced")):
         assert list(states(words.format(figure), STORES).values()) == [state]
+
+
+CODED = (
+    "   customers  mrr_usd\nUS      1204   182300\nDE       512    71400\n"
+    "IT       388    50210\nIN       143    23870\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ("The US makes 55.6 % of MRR.", "derived"),
+        ("In the US there are 1,204 customers.", "sourced"),
+        ("The US has 512 customers.", "unsourced"),
+        ("IT reports $50,210.", "sourced"),
+        ("IT reports $71,400.", "unsourced"),
+        ("IT有388个客户。", "sourced"),
+        ("IN有388个客户。", "unsourced"),
+        ("It gave us 512 customers in DE.", "sourced"),
+        ("WE HAVE 512 CUSTOMERS, IT IS A LOT.", "sourced"),
+    ],
+)
+def test_a_code_in_capitals_names_its_row_and_the_common_word_does_not(report: str, state: str) -> None:
+    assert list(states(report, CODED).values()) == [state]
