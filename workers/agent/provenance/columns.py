@@ -16,7 +16,7 @@ from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Grid, Label, is_total
 from workers.agent.provenance.numerals import Day
-from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS, says
+from workers.agent.provenance.words import CURRENCIES, RATIO, TOTAL, UNITS, says
 from workers.agent.provenance.workbench import Workbench
 
 _MONEY = frozenset(CURRENCIES.values())
@@ -80,6 +80,23 @@ def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
         if len(rows) <= 2:
             for sides in rows.values():
                 yield from _of(sides, few=len(sides) <= _FEW_COLUMNS)
+
+
+def row_totals(claim: Claim, bench: Workbench) -> Iterator[tuple[Fact, ...]]:
+    """The figures of a row over all periods of a table whose columns are periods; of all rows if the claim names none
+    and tells a total of counts. The claim names no period."""
+    for grid in bench.grids:
+        periods = {id(f): f for fact in grid.facts for f, label in fact.keys if f.columns and isinstance(label, Day)}
+        if not grid.whole or not _is_of_periods(grid) or any(bench.scene.allowed(claim, f) for f in periods.values()):
+            continue
+        named = [fact for fact in grid.named(bench.wanted) if bench.scene.agrees(claim, fact)]
+        row = tuple(fact for fact in named if bench.scene.conflict(claim, fact) is None)
+        if not named and says(TOTAL, bench.sentence) and _is_whole(grid.facts):
+            row = tuple(fact for fact in grid.facts if not is_total(fact))
+        elif len({fact.row for fact in row}) != 1:
+            continue
+        if len(row) > 2 and not any(fact.percent for fact in row):
+            yield row
 
 
 def _is_of_periods(grid: Grid) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from workers.agent.provenance.alike import per_many
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.columns import is_ratio, pairs, significant, small_grids, steps_before, totals
+from workers.agent.provenance.columns import is_ratio, pairs, row_totals, significant, small_grids, steps_before, totals
 from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
 from workers.agent.provenance.matching import direction, is_level
 from workers.agent.provenance.numerals import Day
@@ -528,6 +528,8 @@ def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]
         straddles = min(a.place, b.place) < claim.start < max(a.place, b.place) and not claim.in_table
         if len(said) > 2 and not straddles:
             yield Derived("sum", _facts(a, b), a.value + b.value)
+    for row in () if percent else row_totals(claim, bench):
+        yield Derived("sum", row, sum(fact.scaled for fact in row))
     for _, _, column in bench.columns():
         scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0
         if any(fact.percent for fact in column) != percent:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from workers.agent.provenance.alike import Result, formulas, may_be_money, sign_allows, table_of
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.columns import significant, small_grids
+from workers.agent.provenance.columns import row_totals, significant, small_grids
 from workers.agent.provenance.facts import Fact, Grid, is_total
 from workers.agent.provenance.matching import bounds, in_points
 from workers.agent.provenance.numerals import Day
@@ -192,6 +192,8 @@ def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
         if len(rows) == 1 and not _is_only_compared(claim, grid, next(iter(rows)), bench):
             found = (result for _, result in formulas(table, next(iter(rows)), percent=False))
             yield from (one for one in found if _is_cued(one.how, claim, bench))
+            for part in row_totals(claim, bench):
+                yield Result("sum", part, sum(fact.scaled for fact in part), False, part[0].unit)
         elif not rows or len(rows) == grid.rows:
             yield from _of_all(grid)
 
