@@ -93,3 +93,8 @@ def test_a_date_that_is_compared_with_is_not_that_of_the_figure(output: str, rep
 )
 def test_a_figure_is_not_of_the_date_that_it_is_compared_with(output: str, report: str, figure: str) -> None:
     assert states(report, output)[figure] == "unsourced"
+
+
+def test_a_figure_behind_instead_of_is_of_another_date() -> None:
+    assert "unsourced" not in states("89 more orders in 2024: 1,411 instead of 1,322.", LINES).values()
+    assert states("89 more orders in 2024: 1,322 instead of 1,411.", LINES)["1,322"] == "unsourced"
