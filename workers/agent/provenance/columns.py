@@ -192,21 +192,25 @@ def _side(facts: tuple[Fact, ...], bench: Workbench, column: int) -> Side:
 
 def is_named_measure(fact: Fact, bench: Workbench) -> bool:
     """Whether the sentence, or the heading of the claim's column, has the name of a fact's measure."""
-    grid = fact.grid
-    if grid is None:
+    if fact.grid is None:
         return False
     if any(one.fact is fact for one in bench.said):
         return True
-    if grid.record:
+    name, said = measure_words(fact), bench.words
+    foreign = [word for word in name if not word.isascii() and len(word) == 1]
+    return bool(foreign and set(foreign) <= said) or any(len(word) > 2 and word in said for word in name)
+
+
+def measure_words(fact: Fact) -> frozenset[str]:
+    """The words of the name of a fact's measure: of its column, or of its line in a record."""
+    grid = fact.grid
+    if grid is None or grid.record:
         name = fact.words
     elif fact.column < len(grid.names):
         name = frozenset(grid.names[fact.column])
     else:
         name = frozenset(word for f, label in fact.keys if f.columns and not isinstance(label, Day) for word in label)
-    name = frozenset(word for word in name if word not in _NO_NAMES)
-    foreign = [word for word in name if not word.isascii() and len(word) == 1]
-    said = bench.words
-    return bool(foreign and set(foreign) <= said) or any(len(word) > 2 and word in said for word in name)
+    return frozenset(word for word in name if word not in _NO_NAMES)
 
 
 _NO_NAMES = frozenset((*CURRENCIES, *UNITS, "total", "sum", "count", "value", "number", "all", "the", "and"))

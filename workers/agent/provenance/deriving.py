@@ -15,7 +15,16 @@ from typing import NamedTuple
 from workers.agent.provenance.alike import per_many
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.columns import is_ratio, pairs, row_totals, significant, small_grids, steps_before, totals
+from workers.agent.provenance.columns import (
+    is_ratio,
+    measure_words,
+    pairs,
+    row_totals,
+    significant,
+    small_grids,
+    steps_before,
+    totals,
+)
 from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
 from workers.agent.provenance.matching import direction, is_level
 from workers.agent.provenance.numerals import Day
@@ -60,6 +69,10 @@ _MORE_BEFORE = re.compile(r"比[^，。；]{1,20}(?:多|少|高|低)了?[\s\u206
 _IS_SHARE = re.compile(
     r"(?:[(（=:]|\b(?:or|i\.e\.|that is|which is|also|das sind|soit|oder|rund)|即|占|为|约|,)\W*$", re.IGNORECASE
 )
+_OF_MEASURE = re.compile(
+    r"[\s\u2060]+(?:of|von|vom|des|der|du|de)[\s\u2060]+(?P<words>[^\W\d]+(?:[\s\u2060]+[^\W\d]+){0,2})", re.IGNORECASE
+)
+"""What a percentage is of: "55.6 % of revenue"."""
 _NOT = re.compile(r"\b(?:not|without|never|nicht|ohne|kein\w*|pas|sans|sin|no)\b|n't\b|未|没|ない", re.IGNORECASE)
 _NEAR_CHARS = 60
 _MOST_ROWS_OF_RATES, _MOST_STAGES = 6, 12
@@ -394,6 +407,9 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
         for o in bench.operands
         if not o.percent and o.fact is not None and bench.scene.conflict(claim, o.fact) is None
     ]
+    if behind := _OF_MEASURE.match(bench.text, claim.end):
+        measure = frozenset(key_of(behind["words"]))
+        near = [o for o in near if o.fact and measure_words(o.fact) & measure] or near
     for o in near:
         if o.fact is not None and (bench.scene.agrees(claim, o.fact) or o.said):
             for base in _bases(o.fact, bench):

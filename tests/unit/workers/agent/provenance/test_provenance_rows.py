@@ -240,3 +240,18 @@ CODED = (
 )
 def test_a_code_in_capitals_names_its_row_and_the_common_word_does_not(report: str, state: str) -> None:
     assert list(states(report, CODED).values()) == [state]
+
+
+@pytest.mark.parametrize(
+    ("report", "states_of"),
+    [
+        ("The US makes 56.0 % of MRR.", ["unsourced"]),
+        ("The US makes 53.6 % of MRR.", ["unsourced"]),
+        ("The US has 53.6 % of the customers and 55.6 % of the MRR.", ["derived", "derived"]),
+        ("The US has 55.6 % of the customers.", ["unsourced"]),
+        ("US customers bring 55.6 % of all sales.", ["derived"]),
+        ("US hat 53,6 % der Kunden.", ["derived"]),
+    ],
+)
+def test_a_share_of_a_named_measure_is_of_no_other(report: str, states_of: list[str]) -> None:
+    assert list(states(report, CODED).values()) == states_of
