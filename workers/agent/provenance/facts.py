@@ -249,8 +249,26 @@ def settle(facts: Facts) -> None:
         labels = [label for label in family.labels if not is_total_label(label)]
         if len(labels) < 2 or any(is_statistic(label) for label in labels if not isinstance(label, Day)):
             family.binds = False
+    counts: dict[tuple[int, int], bool] = {}
     for fact in facts.facts:
-        fact.percent = fact.percent or fact.unit in ("%", "pp") or has_word(tuple(fact.words), PERCENT_WORDS)
+        rate = has_word(tuple(fact.words - _COUNT_OR_RATE), PERCENT_WORDS)
+        if not rate and has_word(tuple(fact.words), PERCENT_WORDS):
+            column = (id(fact.grid), fact.column)
+            if column not in counts or fact.grid is None:
+                counts[column] = _are_counts([fact] if fact.grid is None else fact.grid.column(fact.column) or [fact])
+            rate = not counts[column]
+        fact.percent = fact.percent or fact.unit in ("%", "pp") or rate
+
+
+_COUNT_OR_RATE = frozenset(("conversion", "return", "missing"))
+"""Words that name a percentage or a count: "312 conversions", "conversion 4.1"."""
+
+
+def _are_counts(column: Sequence[Fact]) -> bool:
+    """Whether the figures of a column are counts: whole numbers, one of them above 100."""
+    return all(fact.decimals == 0 or fact.value == int(fact.value) for fact in column) and any(
+        fact.value > 100 for fact in column
+    )
 
 
 def is_statistic(label: Key) -> bool:

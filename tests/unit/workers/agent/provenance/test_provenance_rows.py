@@ -255,3 +255,28 @@ def test_a_code_in_capitals_names_its_row_and_the_common_word_does_not(report: s
 )
 def test_a_share_of_a_named_measure_is_of_no_other(report: str, states_of: list[str]) -> None:
     assert list(states(report, CODED).values()) == states_of
+
+
+CHANNELS = (
+    "channel    clicks  conversions  returns\nSearch       8120          312       41\n"
+    "Social      11400          145       12\nEmail        2210           98       25\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ("Email converts 4.4 % of its clicks.", "derived"),
+        ("Email converts 3.8 % of its clicks.", "unsourced"),
+        ("Search brings 167 more conversions than Social.", "derived"),
+        ("The top two channels bring 82.3 % of conversions.", "derived"),
+        ("Search has a conversion of 312 %.", "unsourced"),
+    ],
+)
+def test_whole_numbers_above_100_that_are_called_conversions_are_counts(report: str, state: str) -> None:
+    assert list(states(report, CHANNELS).values()) == [state]
+
+
+def test_small_numbers_that_are_called_a_conversion_are_percentages() -> None:
+    rates = "channel    conversion\nSearch          3.84\nSocial          1.27\nEmail           4.43\n"
+    assert states("Email has a conversion of 4.43 %.", rates) == {"4.43 %": "sourced"}
