@@ -160,17 +160,18 @@ def _of(sides: Sequence[Side], *, few: bool) -> Iterator[tuple[Side, Side]]:
             yield a, b
 
 
-def small_grids(claim: Claim, bench: Workbench) -> list[Grid]:
-    """The small tables of this turn that the sentence touches, by a figure, a row or a column."""
+def small_grids(claim: Claim, bench: Workbench, *, touched: bool = True) -> list[Grid]:
+    """The small tables of this turn that the sentence touches by a figure, a row or a column. All without `touched`."""
     small = [grid for grid in bench.facts.grids if grid.facts and grid.whole and grid.facts[0].turn == 0]
     small = [
         grid for grid in small if 1 < grid.rows <= _MOST_ROWS and len({f.column for f in grid.facts}) <= _MOST_COLUMNS
     ]
-    touched = {id(grid) for grid in bench.grids}
+    near = {id(grid) for grid in bench.grids}
     return [
         grid
         for grid in small[-_MOST_GRIDS:]
-        if id(grid) in touched
+        if not touched
+        or id(grid) in near
         or len(small) == 1
         or any(is_named_measure(fact, bench) or (_row_words(fact) & bench.words) for fact in grid.facts)
     ]

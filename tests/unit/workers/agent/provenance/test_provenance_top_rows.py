@@ -15,6 +15,10 @@ SHARES = (
     "product  sales  share\nAlpha      520   0.52\nBeta       290   0.29\nGamma      120   0.12\n"
     "Delta       70   0.07\n"
 )
+CUSTOMERS = (
+    "total revenue: 1284310.55\ntotal orders: 9120\n\ncustomer   revenue\nAcme     210340.10\nBolt     180220.40\n"
+    "Core      97810.00\nDyne      84100.25\n"
+)
 MONTHS = "month    sales\n2024-04     400\n2024-03     300\n2024-02     200\n2024-01     100\n"
 
 
@@ -32,6 +36,8 @@ MONTHS = "month    sales\n2024-04     400\n2024-03     300\n2024-02     200\n202
         (REGIONS, "上位2地域で売上の81%を占めます。"),
         (SEGMENTS, "The top 2 segments make 74.2 % of all orders."),
         (SHARES, "The top two products make 81 % of sales, the top three 93 %."),
+        (CUSTOMERS, "Les deux plus gros clients font 30,4 % du chiffre d'affaires."),
+        (CUSTOMERS, "The top 2 customers make 30.4 % of revenue."),
         (MONTHS, "The last two months brought 70 % of sales, the first two 30 %."),
     ],
 )
@@ -50,6 +56,8 @@ def test_the_top_rows_and_their_share_follow_from_their_table(output: str, repor
         (REGIONS, "The top two regions bring in 8,010 EUR.", "8,010 EUR"),
         (REGIONS, "The regions make 81 % of revenue.", "81 %"),
         (SEGMENTS, "The top 2 segments make 79.7 % of all orders.", "79.7 %"),
+        (CUSTOMERS, "Les deux plus gros clients font 34,0 % du chiffre d'affaires.", "34,0 %"),
+        (CUSTOMERS, "The top 2 customers make 68.2 % of revenue.", "68.2 %"),
         (MONTHS, "The last two months brought 30 % of sales.", "30 %"),
     ],
 )
