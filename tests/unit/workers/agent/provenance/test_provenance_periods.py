@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from provenance_kit import states
+from provenance_kit import states, traced
 
 TABLE = "      orders_2023  orders_2024\nNord         1322         1411\nSued          812          799\n"
 LINES = "orders_2023: 1322\norders_2024: 1411\n"
@@ -98,3 +98,18 @@ def test_a_figure_is_not_of_the_date_that_it_is_compared_with(output: str, repor
 def test_a_figure_behind_instead_of_is_of_another_date() -> None:
     assert "unsourced" not in states("89 more orders in 2024: 1,411 instead of 1,322.", LINES).values()
     assert states("89 more orders in 2024: 1,322 instead of 1,411.", LINES)["1,322"] == "unsourced"
+
+
+THREE_YEARS = "region  2022  2023  2024\nEMEA    1210  1388  1502\nAMER    2310  2288  2410\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "right", "wrong"),
+    [
+        ("AMER bajó de 2.310 en 2022 a {} en 2023 y subió a 2.410 en 2024.", "2.288", "2.410"),
+        ("AMER est tombé de 2 310 en 2022 à {} en 2023 et a atteint 2 410 en 2024.", "2 288", "2 410"),
+    ],
+)
+def test_y_and_et_part_the_dates_of_a_sentence(report: str, right: str, wrong: str) -> None:
+    assert traced(report.format(right), THREE_YEARS).unsourced == ()
+    assert [one.text for one in traced(report.format(wrong), THREE_YEARS).unsourced] == [wrong]
