@@ -51,7 +51,12 @@ _TELLS = re.compile(
 _COMPARED_CHARS = 50
 
 
-_FROM = re.compile(r"(?:\b(?:from|von|de|desde|du|des)\b|从|由)[\s\u2060]*$", re.IGNORECASE)
+_FROM = re.compile(
+    r"(?:\b(?:from|von|desde|du|des)\b|(?<!\best )(?<!\bes )(?<!\bsont )(?<!\bson )(?<!\bétait )(?<!\bera )(?<!\bfue )"
+    r"\bde\b|从|由)[\s\u2060]*$",
+    re.IGNORECASE,
+)
+"""Words directly before the first figure of a change. "Est de" and "es de" only say what a figure is."""
 _FORMER = re.compile(r"(?:\b(?:from|after|nach|après|tras)\b|从)[\s\u2060]*$", re.IGNORECASE)
 """Words directly before what a figure was earlier, also without the figure that it became."""
 _REACHES = re.compile(

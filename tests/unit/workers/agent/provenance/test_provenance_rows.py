@@ -280,3 +280,10 @@ def test_whole_numbers_above_100_that_are_called_conversions_are_counts(report: 
 def test_small_numbers_that_are_called_a_conversion_are_percentages() -> None:
     rates = "channel    conversion\nSearch          3.84\nSocial          1.27\nEmail           4.43\n"
     assert states("Email has a conversion of 4.43 %.", rates) == {"4.43 %": "sourced"}
+
+
+@pytest.mark.parametrize("words", ["Le total de Nice est de {}.", "El total de Nice es de {}."])
+def test_est_de_before_a_figure_does_not_make_it_that_of_the_other_row(words: str) -> None:
+    two = "store  total\nLyon   34.20\nNice   41.75\n"
+    assert states(words.format("41,75"), two) == {"41,75": "sourced"}
+    assert states(words.format("34,20"), two) == {"34,20": "unsourced"}
