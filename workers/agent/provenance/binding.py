@@ -39,7 +39,7 @@ _COMPARED = re.compile(
     r"(?:\b(?:compared (?:to|with)|relative to|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
     r"(?:mehr|weniger|\w{3,20}er)\b[^.;:]{0,30}\bals|par rapport à|(?:plus|moins)\b[^.;:]{0,30}\bqu[e']|frente a|"
     r"respecto a|(?:más|menos|mayor|menor)\b[^.;:]{0,30}\bque)(?:[\s\u2060]+(?:in|im|en|for|of|the|dem|Jahr|"
-    r"Monat|année|el|la|l['’]))*|[与跟同较比])[\s\u2060]*$",
+    r"Monat|année|el|la|l['’]))*|[%％][\s\u2060]+(?:on|over|above|below|from|zu|sur|sobre)|[与跟同较比])[\s\u2060]*$",
     re.IGNORECASE,
 )
 """Words directly before the date that a figure is compared with: "1,411, more than in 2023"."""

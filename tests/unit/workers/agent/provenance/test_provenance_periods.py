@@ -68,6 +68,7 @@ YEARS = "month  2023  2024\nNord   1322  1411\nSued    812   799\n"
         "Compared to 2023 (1,322), Nord rose to 1,411.",
         "Compared to 2023, when Nord had 1,322 orders, it rose to 1,411.",
         "Compared to 2023's 1,322 orders, Nord rose to 1,411.",
+        "Nord: 1,411 orders (+6.7 % on 2023), Sued: 799 (-1.6 %).",
         "Gegenüber 2023 stieg Nord auf 1.411.",
         "Nord lag mit 1.411 um 6,7 % höher als im Jahr 2023.",
         "Nord a progressé à 1 411, soit 6,7 % de plus qu'en 2023.",
