@@ -25,6 +25,7 @@ _IN_LABELS = {
     "minimum": "min", "smallest": "min", "lowest": "min", "std": "std", "stdev": "std", "stddev": "std",
 }  # fmt: skip
 _QUARTILES = frozenset((("25",), ("50",), ("75",)))
+_PERCENTILE = re.compile(r"p\d\d")
 _GAP = re.compile(r"[^\d,;:()（）]{0,32}[:=]?[\s\u2060]*(?:[$€£¥][\s\u2060]*)?")
 _APART = re.compile(
     r"\b(?:than|below|under|above|over|unter|über|als|de plus|de moins|inférieur\w*|supérieur\w*|que|and|und|et|y|but|"
@@ -78,7 +79,9 @@ def _kinds(label: Label, family: Family) -> set[str]:
         return set()
     if label in _QUARTILES and family.labels.keys() >= _QUARTILES:
         return {"median"} if label == ("50",) else {"quartile"}
-    return {_IN_LABELS[word] for word in label if word in _IN_LABELS}
+    return {_IN_LABELS[word] for word in label if word in _IN_LABELS} | {
+        "percentile" for word in label if word not in _IN_LABELS and _PERCENTILE.fullmatch(word)
+    }
 
 
 def is_of_another_statistic(claim: Claim, fact: Fact, text: str) -> bool:

@@ -25,6 +25,7 @@ GROUPED = "       mean_eur  median_eur    n\nNord      34.72       31.50  412\nS
         (DESCRIBED, "平均价格为34.72，中位数为31.50。"),
         (DESCRIBED, "平均価格は34.72、中央値は31.50です。"),
         (GROUPED, "Nord's average is €34.72, its median €31.50. The mean of Sued is 41.18, above 34.72 in Nord."),
+        ("mean_ms: 840.5\np95_ms: 2310.0\n", "The mean is 0.84 s and the p95 2.31 s, 2.7 times the mean."),
         (GROUPED, "The median is 36.05 for Sued and the mean 41.18."),
         (GROUPED, "| region | average | median |\n|---|---|---|\n| Nord | 34.72 | 31.50 |\n"),
     ],
@@ -45,6 +46,7 @@ def test_a_statistic_is_told_as_what_it_is(output: str, report: str) -> None:
         (DESCRIBED, "平均价格为31.50。", "31.50"),
         (DESCRIBED, "中央値は34.72です。", "34.72"),
         (GROUPED, "The mean is 36.05 in Sued.", "36.05"),
+        ("mean_ms: 840.5\np95_ms: 2310.0\n", "The mean is 2.31 s.", "2.31 s"),
         ("mean order: 34.72\nmedian order: 31.50\n", "The average order is 31.50.", "31.50"),
     ],
 )
