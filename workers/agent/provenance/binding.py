@@ -180,6 +180,8 @@ class Scene:
             named = self._named(claim, family, bases) or _other_days(family, bases)
         else:
             named = self._named(claim, family)
+        if named and _CONTRAST.search(self.reading.text, claim.clause[0], claim.start):
+            return named | _former(family, named)  # "89 more in 2024: 1,411 instead of 1,322"
         if first is not claim or not named or self._stands_before(claim, family):
             return named
         return named | _former(family, named)
@@ -243,9 +245,6 @@ class Scene:
             return own
         if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
             return None
-        dated = any(isinstance(label, Day) for label in family.labels)
-        if dated and _CONTRAST.search(self.reading.text, claim.clause[0], claim.start):
-            return None  # "89 more in 2024: 1,411 instead of 1,322"
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if m not in others and _chosen(family, [m])]
         if (
             before
