@@ -19,7 +19,7 @@ from executor.frames import Message, ProtocolError
 from executor.interpreter import Interpreter, Owner
 from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
-from executor.notices import Notices, notice
+from executor.notices import Notices, notice, words_of
 from executor.received_state import Receiver, announced
 from executor.said import why_from
 from executor.session import Ending, Listener, Session
@@ -150,6 +150,9 @@ class BashInterpreter:
             state = None
         except Refused as refusal:
             state, self.notices = None, (notice("shell_not_restored", why=refusal.why),)
+        except OSError as error:
+            session.kill(notice("disk_refused", error=words_of(error)))
+            return
         session.begin(state)
         self._lifecycle.opened(restoring=state is not None)
         if state is None:
@@ -199,7 +202,7 @@ class BashInterpreter:
             session.kill(notice("protocol", error=str(error)))
         except OSError as error:
             receiver.abandon()
-            session.kill(notice("disk_refused", error=str(error.strerror)))
+            session.kill(notice("disk_refused", error=words_of(error)))
         else:
             self._disk.sync(self._checkpoint.take_unsynced(), lambda: None)
             self._checkpointed()

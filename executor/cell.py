@@ -33,6 +33,9 @@ class Attached(Protocol):
     def result(self, result: str) -> None:
         """The cell has ended: its CellResult as JSON, as `wire.result_to` gives it."""
 
+    def refused(self, error: OSError) -> None:
+        """The machine refused what the cell needs; no result is to come now."""
+
 
 @dataclass(slots=True)
 class Cell:

@@ -44,7 +44,11 @@ class CellOutput:
         whole = capture.close()
         if whole is None:
             return shown, ()
-        path = str(self._home.adopt(whole.path, whole.sha256))
+        try:
+            path = str(self._home.adopt(whole.path, whole.sha256))
+        except OSError:  # a full disk, as in the capture: the whole of it is not kept
+            whole.path.unlink(missing_ok=True)
+            return shown, ()
         return shown, (Artifact(f"{stream}.txt", "text/plain", whole.size, whole.sha256, path),)
 
     def drop(self) -> None:

@@ -71,6 +71,13 @@ class CellQueue:
         """The running cell has ended."""
         self.running = None
 
+    def drop(self, cell: Cell) -> None:
+        """Forget a cell that could not begin."""
+        if cell is self.running:
+            self.running = None
+        else:
+            self._queued.remove(cell)
+
     def clear(self) -> None:
         """Drop the queued cells."""
         self._queued.clear()

@@ -6,9 +6,9 @@ queue → begin → output, requests → end → what it made is taken, in slice
 
 from __future__ import annotations
 
+import errno
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,19 +21,21 @@ from executor.cell_run import CellRun
 from executor.collect import Collection
 from executor.durable import Disk
 from executor.ended_cell import EndedCell
-from executor.event_loop import Loop
+from executor.event_loop import Loop, Timer
 from executor.frames import Message, ProtocolError, to_json
 from executor.home import Home, ThreadHome
 from executor.interpreter import Interpreter, Owner
-from executor.notices import Notices, notice
+from executor.notices import Notices, notice, words_of
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
 from executor.slices import SlicedWork, Task, Work
-from executor.values import CellStatus, Language, Limits, Notice
+from executor.values import CellResult, CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
 
 _TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_S, _AGAIN_S = 20.0, 0.5  # how long a full disk is waited for: with each result that is lost, a cell is
 _LONG_CELL_S = 0.05  # most cells are shorter, and need no sync but that of their result
 Interpreters = tuple[PythonInterpreter, BashInterpreter | None]
 
@@ -77,6 +79,12 @@ class CellRunner:
         """What is called once the variables are kept."""
         self._is_begin_looked_at = False
         """Whether it is soon looked whether a cell runs for long."""
+        self._written: str | None = None
+        """The result of the cell that has ended, once it is made."""
+        self._again: tuple[Timer, Callable[[], None]] | None = None
+        """When a full disk is tried again, and how that is done at once and for the last time."""
+        self._refusals: dict[str, OSError] = {}
+        """Of cells without a result: why the disk refused it."""
         self.python, self.bash = interpreters(self)
 
     @property
@@ -98,19 +106,23 @@ class CellRunner:
             return
         self.last_used = time.monotonic()
         interpreter = self._interpreter_of(cell)
-        session = interpreter.take()
+        try:
+            session = interpreter.take()
+        except OSError as error:
+            self._refuse(cell, error)
+            return
         if session is None or not self._workspace.is_filled:
             return
-        with self._or_the_host_ends():
-            self._begin_next()
-            cell.started = time.monotonic()
-            self.run = CellRun(self._loop, cell, session, self._time_out)
-            self._workspace.watch()
-            if session.refused is not None:
-                session.refused.take()  # by what an earlier cell left running
-            interpreter.begin(cell)
-            if not self._is_begin_looked_at:
-                self._look_at_begin(_LONG_CELL_S)
+        if self._begin_next() is None:
+            return
+        cell.started = time.monotonic()
+        self.run = CellRun(self._loop, cell, session, self._time_out)
+        self._workspace.watch()
+        if session.refused is not None:
+            session.refused.take()  # by what an earlier cell left running
+        interpreter.begin(cell)
+        if not self._is_begin_looked_at:
+            self._look_at_begin(_LONG_CELL_S)
 
     def stop(self, status: CellStatus) -> bool:
         """Interrupt the running cell, and kill its subprocess if it does not stop. False when none runs."""
@@ -184,8 +196,12 @@ class CellRunner:
 
     def interpreter_ends(self) -> None:
         """Take now what is left of what a cell made: the working folder may end with the subprocess."""
-        if self._taking is not None:
-            self._taking.finish()
+        self._finish_taking()
+        if self._again is not None:
+            timer, take_at_last = self._again
+            timer.cancel()
+            take_at_last()
+            self._finish_taking()
 
     def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
         """Whatever ran in the subprocess has ended with it. A cell that could not even begin gets another one."""
@@ -199,8 +215,7 @@ class CellRunner:
         cell.line = session.where() if cell.stopped_by is not None else None
         status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
         fate = self._interpreter_of(cell).fate()
-        with self._or_the_host_ends():
-            self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
+        self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
         self.interpreter_ends()
         return True
 
@@ -216,13 +231,9 @@ class CellRunner:
 
     # The parts of the above
 
-    @contextmanager
-    def _or_the_host_ends(self) -> Iterator[None]:
-        """Where the disk has no room for what is written of a cell, the host ends: otherwise the cell never would."""
-        try:
-            yield
-        except OSError as error:  # raised now, it could go to a client whose request came meanwhile
-            self._loop.call_later(0.0, partial(_raise, error))
+    def _finish_taking(self) -> None:
+        if self._taking is not None:
+            self._taking.finish()
 
     def _look_at_begin(self, after_s: float) -> None:
         self._is_begin_looked_at = True
@@ -245,10 +256,22 @@ class CellRunner:
     def _interpreter_of(self, cell: Cell) -> Interpreter:
         return self.bash if cell.language == "bash" and self.bash is not None else self.python
 
-    def _begin_next(self) -> Cell:
+    def _begin_next(self) -> Cell | None:
+        """The next cell, whose begin is written down; None when the disk refuses that, and the cell is dropped."""
         cell = self.cells.begin()
-        cell.number = self._thread.started(cell.id)
+        try:
+            cell.number = self._thread.started(cell.id)
+        except OSError as error:
+            self._refuse(cell, error)
+            return None
         return cell
+
+    def _refuse(self, cell: Cell, error: OSError) -> None:
+        """A cell cannot begin: whoever waits for it is told why, and may ask for it again."""
+        self.cells.drop(cell)
+        for one in cell.attached:
+            one.refused(error)
+        self._loop.call_later(0.0, self.advance)  # with the next one that is queued
 
     def _give_up_after_tries(self, interpreter: Interpreter) -> Cell | None:
         """The next cell, which will not run, when too many subprocesses in a row ended before it began."""
@@ -283,24 +306,72 @@ class CellRunner:
             notifies=self.python.has_to_notify(cell),
         )
         self._late = 0
-        collecting = self._workspace.collect(cell.id, self.limits, changed=changed)
-        taking = self._take(self._ended, collecting)
-        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, _raise)
+        self._written = None
+        self._begin_to_take(self._ended, changed=changed, until=time.monotonic() + _FULL_S)
+
+    def _begin_to_take(self, ended: EndedCell, *, changed: bool, until: float) -> None:
+        collecting = self._workspace.collect(ended.cell.id, self.limits, changed=changed)
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, OSError):
+                raise error
+            if error.errno not in _FULL or self.python.session is None or time.monotonic() >= until:
+                self._give_up_result(ended, error)
+            else:  # somebody may make room: nothing is lost until then
+                again = partial(self._begin_to_take, ended, changed=changed, until=until)
+                last = partial(self._begin_to_take, ended, changed=changed, until=0.0)
+                self._again = (self._loop.call_later(_AGAIN_S, again), last)
+
+        self._again = None
+        self._taking = self._work.do(self._thread.thread_id, self._take(ended, collecting), lambda _: None, failed)
 
     def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
-        with self._or_the_host_ends():
-            self._write_down(ended, (yield from collecting))
+        if self._written is None:
+            self._written = self._result_of(ended, (yield from collecting))
+        self._write_down(ended, self._written)
 
-    def _write_down(self, ended: EndedCell, found: Collection) -> None:
+    def _give_up_result(self, ended: EndedCell, error: OSError) -> None:
+        """The disk refused the result of a cell: it counts as died, and nothing of it is in the variables."""
+        cell, attached = ended.cell, tuple(ended.cell.attached)
+        self._refusals[cell.id] = error
+        self.cells.end()
+        self.end_interpreters(notice("disk_refused", error=words_of(error)))
+        self.python.unsaved.go_on_from_what_is_kept()
+        try:
+            written = self._thread.result(cell.id)  # what followed it may have failed
+            result = self.died_without_result(cell.id) if written is None else to_json(written)
+        except OSError:
+            self._tell(ended, (), "")
+            for one in attached:
+                one.refused(error)
+        else:
+            self._disk.sync(self._thread.take_unsynced(), partial(self._tell, ended, attached, result))
+        self._loop.call_later(0.0, self.advance)
+
+    def died_without_result(self, cell_id: str) -> str:
+        """Write down that a cell which began has no result; returns what it has instead, as JSON.
+
+        Raises OSError when the disk refuses that too.
+        """
+        error = self._refusals.get(cell_id)
+        why = notice("host_died") if error is None else notice("result_refused", error=words_of(error))
+        result = to_json(result_to(CellResult(cell_id, "died", notices=(why,))))
+        self._thread.finished(cell_id, result)
+        self._refusals.pop(cell_id, None)
+        return result
+
+    def _result_of(self, ended: EndedCell, found: Collection) -> str:
+        """The result, as JSON. What it says of earlier cells is said once."""
+        artifacts = self._workspace.artifacts(found, ended.outcome.figures)
+        notices = self._take_notices(ended.cell)
+        if ended.cell.started:
+            notices += self._workspace.take_untold()
+        return to_json(result_to(ended.result(artifacts, found.rejected, notices)))
+
+    def _write_down(self, ended: EndedCell, written: str) -> None:
         """Write the result down, and send it to those who wait for it once a power cut cannot take it."""
         cell = ended.cell
-        notices = self._take_notices(cell)
-        if cell.started:
-            notices += self._workspace.take_untold()
         self.last_used = time.monotonic()
-        artifacts = self._workspace.artifacts(found, ended.outcome.figures)
-        result = ended.result(artifacts, found.rejected, notices)
-        written = to_json(result_to(result))
         self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
         if ended.notifies:
             self.python.unsaved.notified(lives=self.python.session is not None)

@@ -127,6 +127,10 @@ class Connection:
             self._end_call()
             self._writer.send(framed(f'{{"type":"result","result":{result}}}'))
 
+    def refused(self, error: OSError) -> None:
+        """The cell it is attached to has no result: the machine refused what it needs."""
+        self._refuse(error)
+
     def _done(self, value: object, notebook: Notebook) -> None:
         """Answer once a power cut cannot take what the request has written."""
         notebook.once_durable(lambda: None if self._closed else self._send({"type": "done", "value": value}))

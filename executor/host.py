@@ -221,12 +221,12 @@ class Host:
 
     def _end_for_purge(self, thread_id: str, deadline: float, answer: Callable[[str], None]) -> None:
         """End the thread's cells and its subprocesses, then remove what it left."""
-        notebook = self.notebook(thread_id)
-        notebook.reset()
-        if not notebook.dormant and time.monotonic() < deadline:
-            self._loop.call_later(_WIND_UP_LOOK_S, lambda: self._end_for_purge(thread_id, deadline, answer))
-            return
-        self._notebooks.pop(thread_id).close()
+        if (notebook := self._notebooks.get(thread_id)) is not None:
+            notebook.end_subprocesses()
+            if not notebook.dormant and time.monotonic() < deadline:
+                self._loop.call_later(_WIND_UP_LOOK_S, lambda: self._end_for_purge(thread_id, deadline, answer))
+                return
+            self._notebooks.pop(thread_id).close()
         try:
             self._home.purge(thread_id)
         except OSError as error:

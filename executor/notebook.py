@@ -161,9 +161,7 @@ class Notebook:
             return _as_json(result_from(stored))
         if cell_id not in self.thread.unfinished or self.running == cell_id:
             return None
-        result = _as_json(CellResult(cell_id, "died", notices=(notice("host_died"),)))
-        self.thread.finished(cell_id, result)
-        return result
+        return self._runner.died_without_result(cell_id)
 
     def _ask_approval(self, cell: Cell, attached: Attached) -> None:
         if attached.approves:
@@ -224,6 +222,10 @@ class Notebook:
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
         return self._python.unsaved.described_variables()
+
+    def end_subprocesses(self) -> None:
+        """Kill what runs; nothing is written down but the end of a running cell."""
+        self._runner.end_interpreters(notice("was_reset"))
 
     def reset(self) -> None:
         """End the session and forget what cells made; the files that people gave stay."""

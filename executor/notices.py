@@ -27,6 +27,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "over_limit": "what why",
         "ended": "process what why",
         "host_died": "",
+        "result_refused": "error",
         "not_run": "why",
         "between_cells": "why",
         # limits that a cell met as an error of its own
@@ -141,6 +142,11 @@ def notice(code: str, /, **values: str | float | Notice) -> Notice:
 def text_notice(text: str) -> Notice:
     """Free text that a client worded, or a subprocess whose set-up failed, before any cell."""
     return Notice("text", {"text": text})
+
+
+def words_of(error: OSError) -> str:
+    """What the machine says of its own refusal, without a path."""
+    return error.strerror or type(error).__name__
 
 
 def shortened_list(names: Sequence[str]) -> str:

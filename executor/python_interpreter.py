@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,7 @@ from executor.home import ThreadHome
 from executor.interpreter import Owner
 from executor.kernel_sync import Synced
 from executor.lifecycle import Lifecycle, Phase
-from executor.notices import Notices, notice
+from executor.notices import Notices, notice, words_of
 from executor.received_state import Receiver, announced
 from executor.session import Ending, Listener, Session
 from executor.unsaved_state import UnsavedState
@@ -153,7 +154,12 @@ class PythonInterpreter:
 
         The files first, of which some are there at once: the modules, which variables may need.
         """
-        state = self.unsaved.open()
+        try:
+            state = self.unsaved.open()
+        except OSError as error:
+            os.close(session.workspace)
+            session.kill(notice("disk_refused", error=words_of(error)))
+            return
         self._lifecycle.opened(restoring=state is not None)
         self._owner.interpreter_opened(session)
         session.begin(state)
@@ -200,7 +206,7 @@ class PythonInterpreter:
             session.kill(notice("protocol", error=str(error)))
         except OSError as error:
             receiver.abandon()
-            session.kill(notice("disk_refused", error=str(error.strerror)))
+            session.kill(notice("disk_refused", error=words_of(error)))
         else:
             self._checkpointed()
 

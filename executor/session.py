@@ -22,7 +22,7 @@ from typing import Protocol
 from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
 from executor.linux import pid_of, signal_main_thread
-from executor.notices import notice, text_notice
+from executor.notices import notice, text_notice, words_of
 from executor.processes import end_tree
 from executor.received_state import Receiver
 from executor.refused_calls import RefusedCalls
@@ -281,6 +281,8 @@ class Session:
                 self._listener.session_said(self, message)
             except ProtocolError as error:
                 self.kill(notice("protocol", error=str(error)))
+            except OSError as error:  # of its thread's part of the disk: the other threads go on
+                self.kill(notice("disk_refused", error=words_of(error)))
             except _MISREAD as error:
                 # The message of the error would quote the frame, and so what people's code printed.
                 print(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from executor.event_loop import Loop
 from executor.frames import ProtocolError
-from executor.notices import notice
+from executor.notices import notice, words_of
 from executor.received_state import Receiver
 from executor.session_pipes import Pipes
 from executor.values import Notice
@@ -66,7 +66,7 @@ class StatePipe:
         try:
             receiver.feed(data)
         except OSError as error:
-            self._broken(notice("disk_refused", error=str(error.strerror)))
+            self._broken(notice("disk_refused", error=words_of(error)))
             return False
         if receiver.left:
             return True
@@ -76,6 +76,9 @@ class StatePipe:
         except ProtocolError as error:
             receiver.abandon()
             self._broken(notice("protocol", error=str(error)))
+        except OSError as error:
+            receiver.abandon()
+            self._broken(notice("disk_refused", error=words_of(error)))
         return False
 
     def _resize(self, size: int) -> None:

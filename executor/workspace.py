@@ -205,7 +205,6 @@ class Workspace:
         found = yield from collect(self.folder, before, self._home, limits)
         if not found.is_whole:
             found = replace(found, snapshot={**self._unseen(found.snapshot), **found.snapshot})
-        self.snapshot = found.snapshot
         if found.rejected:
             self._refused_of.add(cell_id)
         files = {
@@ -226,6 +225,7 @@ class Workspace:
         )
         if files != self._thread.files.by_name:
             self._thread.files.replace_by(cell_id, files)
+        self.snapshot = found.snapshot  # last: where a list found no room, all of it is looked at again
         return found
 
     def _unseen(self, seen: Snapshot) -> Snapshot:

@@ -6,11 +6,11 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 from patience import eventually
@@ -102,9 +102,13 @@ class Asker:
     answers: bool = False
     approves: bool = False
     results: list[Any] = field(default_factory=list)
+    refusals: list[OSError] = field(default_factory=list)
 
     def result(self, result: str) -> None:
         self.results.append(json.loads(result))
+
+    def refused(self, error: OSError) -> None:
+        self.refusals.append(error)
 
     def output(self, stream: str, text: str) -> None:
         """It does not read along."""
@@ -354,46 +358,161 @@ def test_variables_that_have_come_are_not_late_however_long_the_files_of_their_c
     desk.until(lambda: "settled" in desk.journal())
 
 
-def test_a_result_that_cannot_be_written_down_ends_the_host_also_when_a_request_has_ended_the_subprocess(
+def refusing(code: int) -> Callable[..., Any]:
+    """What stands for a disk that refuses to write."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(code, os.strerror(code))
+
+    return refuse
+
+
+def test_a_result_that_the_disk_refuses_is_told_also_when_a_request_has_ended_the_subprocess(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks is told of errors of the disk. A cell without a result would hold its thread up for ever."""
+    """A cell without a result would hold its thread up for ever."""
     ended_with_a_large_file(desk)
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(desk.notebook.thread, "finished", full)
-    with suppress(OSError):
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.notebook.thread, "finished", refusing(errno.EDQUOT))
         desk.notebook.reset()
-    with pytest.raises(OSError, match="No space"):
         desk.turn()
+    assert [error.errno for error in desk.asker.refusals] == [errno.EDQUOT]
+    desk.ask("c1")
+    desk.until(lambda: desk.asker.results)
+    assert [told["code"] for told in desk.asker.results[0]["notices"]] == ["result_refused"]
+    assert desk.asker.results[0]["status"] == "died"
 
 
-@pytest.mark.parametrize("what", ["begin", "end"])
-def test_a_full_disk_leaves_no_cell_that_neither_runs_nor_ends(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str
+def test_a_cell_whose_begin_the_disk_refuses_has_not_run_and_may_be_asked_for_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks for it again would wait for ever."""
     desk.begin("c1")
     desk.end("c1")
-
-    def full(*_: object, **__: object) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    if what == "begin":
-        monkeypatch.setattr(desk.notebook.thread, "started", full)
-        with suppress(OSError):
-            desk.ask("c2")
-        assert desk.subprocess.ran == ["c1"]
-    else:
-        desk.begin("c2")
-        desk.subprocess.prints("x" * (Limits().output_kb << 11))
-        monkeypatch.setattr(desk.home, "adopt", full)
-        with suppress(OSError):
-            desk.notebook.reset()
-    with pytest.raises(OSError, match="No space"):
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.notebook.thread, "started", refusing(errno.EROFS))
+        desk.ask("c2")
         desk.turn()
+        assert [error.errno for error in desk.asker.refusals] == [errno.EROFS]
+        assert desk.subprocess.ran == ["c1"]
+    desk.begin("c2")
+    assert desk.subprocess.ran == ["c1", "c2"]
+
+
+def test_a_cell_that_gets_no_subprocess_for_want_of_a_folder_is_refused(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for it again would wait for ever."""
+    with monkeypatch.context() as disk:
+        disk.setattr(Subprocess, "__init__", refusing(errno.EDQUOT))
+        desk.ask("c1")
+        desk.turn()
+        assert [error.errno for error in desk.asker.refusals] == [errno.EDQUOT]
+    desk.begin("c1")
+
+
+def test_a_cell_whose_result_the_disk_refuses_ends_its_subprocess_and_the_next_one_goes_on_from_what_is_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.begin("c1")
+    desk.end("c1")
+    desk.begin("c2")
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.notebook.thread, "finished", refusing(errno.EROFS))
+        desk.subprocess.reports("c2")
+        desk.turn()
+        assert desk.subprocess.gone
+        assert desk.asker.refusals
+    desk.ask("c2")
+    desk.until(lambda: desk.asker.results)
+    assert desk.asker.results[0]["status"] == "died"
+    assert desk.notebook.thread.unsaved_cells == []
+    desk.ask("c3")
+    desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+    desk.until(lambda: desk.subprocess.ran == ["c3"])
+
+
+@pytest.mark.parametrize("what", ["list", "result"])
+def test_a_disk_that_is_full_for_a_moment_costs_no_cell(desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr(cell_runner, "_AGAIN_S", 0.0)
+    desk.begin("c1")
+    (desk.subprocess.folder / "sales.csv").write_text("a,b")
+    with monkeypatch.context() as disk:
+        if what == "list":
+            disk.setattr("executor.thread_files.replace_durably", refusing(errno.ENOSPC))
+        else:
+            disk.setattr(desk.notebook.thread, "finished", refusing(errno.ENOSPC))
+        desk.subprocess.reports("c1")
+        desk.turn()
+        assert (desk.asker.results, desk.asker.refusals) == ([], [])
+    desk.until(lambda: desk.asker.results)
+    assert desk.asker.results[0]["status"] == "ok"
+    assert [made["name"] for made in desk.asker.results[0]["artifacts"]] == ["sales.csv"]
+    assert list(desk.notebook.thread.files.by_name) == ["sales.csv"]
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.notebook.kept)
+
+
+def test_a_subprocess_that_ends_while_the_disk_is_full_leaves_a_result_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.begin("c1")
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.notebook.thread, "finished", refusing(errno.ENOSPC))
+        desk.subprocess.reports("c1")
+        desk.turn()
+    desk.subprocess.kill(notice("killed"))
+    desk.until(lambda: desk.asker.results)
+    assert desk.asker.results[0]["status"] == "ok"
+
+
+def test_a_result_that_is_too_large_for_the_disk_is_replaced_by_a_short_one_that_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.begin("c1")
+    (desk.subprocess.folder / "sales.csv").write_text("a,b")
+    with monkeypatch.context() as disk:
+        disk.setattr("executor.thread_files.replace_durably", refusing(errno.EDQUOT))
+        disk.setattr(cell_runner, "_FULL_S", 0.0)
+        desk.subprocess.reports("c1")
+        desk.until(lambda: desk.asker.results)
+    assert [told["code"] for told in desk.asker.results[0]["notices"]] == ["result_refused"]
+    assert desk.subprocess.gone
+
+
+def test_a_cell_whose_result_is_written_keeps_it_when_the_disk_refuses_what_follows(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.begin("c1")
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.home, "take_unsynced", refusing(errno.EIO))
+        desk.subprocess.reports("c1")
+    desk.until(lambda: desk.asker.results)
+    assert [result["status"] for result in desk.asker.results] == ["ok"]
+    assert desk.journal() == ["cell", "result"]
+
+
+def test_a_long_output_that_the_disk_refuses_costs_only_its_file(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.begin("c1")
+    desk.subprocess.prints("x\n" * (Limits().output_kb << 11))
+    monkeypatch.setattr(desk.home, "adopt", refusing(errno.ENOSPC))
+    desk.subprocess.reports("c1")
+    desk.until(lambda: desk.asker.results)
+    assert "characters left out here" in desk.asker.results[0]["stdout"]
+    assert (desk.asker.results[0]["status"], desk.asker.results[0]["artifacts"]) == ("ok", [])
+    assert not list((desk.home.root / "tmp").iterdir())
+
+
+def test_variables_that_the_disk_cannot_read_start_no_cell_and_the_thread_is_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoint, "open", refusing(errno.EIO))
+    desk.ask("c1")
+    for _ in range(3):
+        desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+        desk.turn()
+    desk.until(lambda: desk.asker.results)
+    said = desk.asker.results[0]["notices"][0]
+    assert (said["code"], said["values"]["why"]["code"]) == ("not_started", "disk_refused")
 
 
 def test_variables_whose_subprocess_ends_before_the_result_count_as_not_kept(desk: Desk) -> None:
@@ -422,7 +541,7 @@ def test_a_cell_that_has_ended_is_not_stopped_while_its_files_are_taken(desk: De
 def test_who_asks_for_a_cell_again_while_its_files_are_taken_gets_its_result(desk: Desk) -> None:
     content = ended_with_a_large_file(desk)
     desk.ask("c1")
-    desk.until(lambda: len(desk.asker.results) == 2)
+    desk.until(lambda: desk.asker.results)
     assert all(is_whole(result, content) for result in desk.asker.results)
 
 

@@ -37,3 +37,18 @@ def test_a_reset_deletes_what_cells_made_from_the_hosts_disk(tmp_path: Path) -> 
         assert places(WORD, folders=(home,)) != []
         host.reset("T1:C1:1.0")
         assert places(WORD, folders=(home,)) == []
+
+
+def test_a_thread_whose_folder_takes_no_list_of_files_fails_alone_and_can_be_purged(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with bare_host(home) as host:
+        host.run("T1:C1:2.0", "c1", "x = 1")
+        host.run("T1:C1:1.0", "c1", "x = 1")
+        (home / "threads" / "T1%3AC1%3A1.0" / "files.json.new").mkdir()
+        refused = host.run("T1:C1:1.0", "c2", f"x = 2\nopen('{WORD}.txt', 'w').write('{WORD}'); None")
+        assert (refused.status, [said.code for said in refused.notices]) == ("died", ["result_refused"])
+        assert host.run("T1:C1:1.0", "c3", "print(x)").stdout == "1\n"
+        assert host.run("T1:C1:2.0", "c2", "print(x)").stdout == "1\n"
+        assert host.ping().counters.started == 3
+        host.purge("T1:C1:1.0")
+        assert not (home / "threads" / "T1%3AC1%3A1.0").exists()
