@@ -27,18 +27,33 @@ PACK = "pack-"
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 3, 8, 2
 """An object store that says nothing for `READ_TIMEOUT_S` is asked once more, and then counts as unavailable."""
 
-_PUT: ContextVar[set[str] | None] = ContextVar("contents_put", default=None)
+_PUT: ContextVar[tuple[set[str], Path | None] | None] = ContextVar("contents_put", default=None)
 
 
 @contextmanager
-def contents_put() -> Iterator[set[str]]:
-    """Collects the hashes of the contents that are put in the block, also by threads that began with its context."""
+def contents_put(note: Path | None = None) -> Iterator[set[str]]:
+    """Collects the hashes of the contents that are put in the block, also by threads that began with its context.
+
+    Each is added to the file `note` before it is put: for whoever comes after a process that was killed.
+    """
     put: set[str] = set()
-    before = _PUT.set(put)
+    before = _PUT.set((put, note))
     try:
         yield put
     finally:
         _PUT.reset(before)
+
+
+def _note_put(sha256: str) -> None:
+    if (collecting := _PUT.get()) is None or sha256 in collecting[0]:
+        return
+    put, note = collecting
+    put.add(sha256)
+    if note is not None:
+        with suppress(OSError):  # a full disk must not keep a turn from a file store that has room
+            note.parent.mkdir(mode=0o700, exist_ok=True)
+            with note.open("ab", buffering=0) as lines:
+                lines.write(f"{sha256}\n".encode())
 
 
 class Blobs:
@@ -60,8 +75,7 @@ class Blobs:
     def put_as(self, sha256: str, data: bytes | Path) -> None:
         """Store a content whose hash is known. A content that is already stored is not read again."""
         target = self._path(sha256)
-        if (put := _PUT.get()) is not None:
-            put.add(sha256)
+        _note_put(sha256)
         with _reachable():
             if not self._is_local:  # an object appears whole or not at all
                 if not self._fs.exists(target):

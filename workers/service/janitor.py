@@ -29,6 +29,7 @@ from workers.service.eviction import Eviction
 from workers.service.expiry import expire_questions
 from workers.service.process_registry import sweep_file
 from workers.service.purges import carry_out_orders, keep_retention
+from workers.service.put_notes import PutNotes
 from workers.service.queue_status import QueueStatus
 from workers.service.schedules import begin_due
 from workers.service.sweep_lease import Newest, SweepLease
@@ -113,10 +114,12 @@ def run(settings: Settings) -> None:
                 return woken
 
         again_at: dict[int, float] = {}
+        put_notes = PutNotes(settings, store)
 
         def tidy(_: None) -> None:
             sweep_tempdirs(settings)
             carry_out_orders(settings, store, sessions, blobs, again_at)
+            put_notes.sweep()
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
             with suppress(HostUnavailable, RequestError):

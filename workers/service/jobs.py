@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from core.blobs import contents_put
 from core.errors import LeaseLost, OursToFix
 from core.installations.cipher import Undecipherable
 from core.installations.tokens import NotInstalled
@@ -20,6 +19,7 @@ from core.values import Lease, ThreadKey
 from workers.delivery.card import finish_late_cards
 from workers.service.context import WorkerContext, opened
 from workers.service.janitor import not_at_work, notify
+from workers.service.put_notes import noting_contents
 from workers.service.tempdir import job_tempdir
 from workers.turn import runner
 from workers.turn.context import RetryLater, TurnContext
@@ -148,7 +148,7 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
         raise NeedsOwnProcess(lease.thread_id)
     try:
         context = _context_of(worker, lease)
-        with _leaving_no_contents(worker.context.store, lease):
+        with _leaving_no_contents(worker.context.settings, worker.context.store, lease):
             if context is None:
                 end_uninstalled(worker.context, lease, state)
             elif not begun.is_hopeless:
@@ -174,12 +174,12 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
 
 
 @contextmanager
-def _leaving_no_contents(store: Store, lease: Lease) -> Iterator[None]:
+def _leaving_no_contents(settings: Settings, store: Store, lease: Lease) -> Iterator[None]:
     """If the block fails because the thread was purged meanwhile, what it put into the file store is deleted too.
 
     The purge did not know of it: a content is put before a step names it.
     """
-    with contents_put() as put:
+    with noting_contents(settings, store, lease.thread_id) as put:
         try:
             yield
         except Exception:
