@@ -1,4 +1,4 @@
-"""Tells who asked when no worker runs at all: nobody else could say it.
+"""Tells who asked when no worker runs at all, or Redis takes no writes, so that none is heard of: nobody else could.
 
 A worker that is slow or full says so itself. Each question is told once per outage, and answered later all the same.
 """
@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from redis import Redis, RedisError
+from redis.exceptions import OutOfMemoryError
 
 from core.errors import OursToFix, SlackFailed
 from core.installations.tokens import NotInstalled
 from core.phrases import say
 from core.queue import nodes
+from core.redis_writes import check_writes, refusal
 from core.slack.writer import SlackWriter
 from core.store import Store
 from core.store.wait_queue import QueuedThread
@@ -75,16 +77,30 @@ class Unattended:
         waiting = self._store.wait_queue()
         self._told.intersection_update(waiting)
         unanswered = [each for each in waiting if (datetime.now(UTC) - each.since).total_seconds() >= OUTAGE_S]
-        for each in [each for each in unanswered if each not in self._told][:MOST_AT_ONCE]:
-            self._tell(each)
+        untold = [each for each in unanswered if each not in self._told][:MOST_AT_ONCE]
+        why = self._why() if untold else ""
+        for each in untold:
+            self._tell(each, why)
             self._told.add(each)
 
-    def _tell(self, waiting: QueuedThread) -> None:
+    def _why(self) -> str:
+        """The phrase that says why no worker is heard of. A full Redis answers, and forgets those that run."""
+        try:
+            check_writes(self._redis)
+        except OutOfMemoryError:
+            return "redis_is_full"
+        except RedisError as error:
+            if refusal(error) is None:
+                raise
+            return "redis_takes_no_writes"
+        return "no_worker_runs"
+
+    def _tell(self, waiting: QueuedThread, why: str) -> None:
         thread = ThreadKey.parse(waiting.thread_id)
-        log.error("no_worker_runs", thread=thread.id)
+        log.error("no_worker_runs", thread=thread.id, why=why)
         try:
             slack = self._slack_of(thread.team)
-            text = say("no_worker_runs", slack.user_language(waiting.user))
+            text = say(why, slack.user_language(waiting.user))
             slack.post(None, thread, f"{thread.id}/no_worker:{waiting.since.timestamp():.0f}", text)
         except (NotInstalled, SlackFailed) as error:  # trying again would not help
             log.warning("waiting_not_told", thread=thread.id, error=error)

@@ -10,6 +10,7 @@ from pathlib import Path
 import fakeredis
 import pytest
 from redis import RedisError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError
 
 import bot.unattended
 from bot.unattended import OUTAGE_S, Unattended
@@ -109,6 +110,28 @@ def test_a_redis_that_is_away_ends_no_look(world: World, monkeypatch: pytest.Mon
     assert not world.said(key)
     world.unattended.look(OUTAGE_S)
     assert len(world.said(key)) == 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words"),
+    [
+        (OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), "look at the memory of Redis"),
+        (ReadOnlyError("You can't write against a read only replica."), "takes no writes now"),
+    ],
+)
+def test_who_waits_is_told_of_a_redis_that_takes_no_writes_and_not_of_missing_workers(
+    world: World, monkeypatch: pytest.MonkeyPatch, refusal: RedisError, words: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise refusal
+
+    key = world.asked()
+    monkeypatch.setattr(world.unattended._redis, "set", refuse)
+    world.unattended.look(0.0)
+    world.unattended.look(OUTAGE_S)
+    (said,) = world.said(key)
+    assert words in said
+    assert "None of my workers" not in said
 
 
 def _away(redis: object) -> list[object]:
