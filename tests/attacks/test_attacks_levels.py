@@ -145,6 +145,8 @@ def sandbox_finding(doctor: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 REAL_SLACK = {"SLACK_API_URL": "https://slack.com/api/", "SLACK_BOT_TOKEN": "xoxb-0", "SLACK_APP_TOKEN": "xapp-0"}
+NO_SLACK = {"HTTPS_PROXY": "http://127.0.0.1:9"}
+"""Slack cannot be asked whether the token is right."""
 
 
 def test_a_service_on_real_slack_does_not_start_behind_weaker_walls_than_configured(
@@ -152,6 +154,7 @@ def test_a_service_on_real_slack_does_not_start_behind_weaker_walls_than_configu
 ) -> None:
     whole_machine(sandbox)
     configured = {"REDIS_URL": redis_url, "THREADBOOK_CONFIG": str(folder / "threadbook.toml"), **REAL_SLACK}
+    configured |= NO_SLACK
     (folder / "threadbook.toml").write_text('[sandbox]\nminimum = "strong"\n')
     refused = threadbook("bare-container", folder, "worker", **configured)
     assert refused.returncode == 1
@@ -173,7 +176,7 @@ def test_a_service_on_real_slack_starts_behind_walls_as_strong_as_configured(
         command(situation, sys.executable, "-m", "threadbook", "worker"),
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "REDIS_URL": redis_url, "THREADBOOK_HOME": str(home)}
-        | {"THREADBOOK_CONFIG": str(folder / "threadbook.toml"), **REAL_SLACK},
+        | {"THREADBOOK_CONFIG": str(folder / "threadbook.toml"), **REAL_SLACK, **NO_SLACK},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

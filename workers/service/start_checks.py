@@ -5,17 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 
 from redis import Redis, RedisError, ResponseError
+from slack_sdk.errors import SlackApiError
 
-from core.errors import OursToFix
+from core.errors import OursToFix, SettingsError
 from core.node_file import node_file, read_node_file
 from core.queue import NodeSeen, Wakes, nodes
 from core.redis_writes import refusal
 from core.retry import retry_call, wait_until
 from core.settings import Settings
+from core.slack.client import LOST, error_name, passes_by_itself, web_client
 
 START_TIMEOUT_S = 30.0
 """How long a start waits for Redis, for the database, and for an older session host to end."""
 POLL_S = 0.5
+_SLACK_ANSWER_S = 5
 NODE_POLL_S = 0.1
 """Often enough to see that a node announced itself again."""
 
@@ -53,6 +56,28 @@ def refuse_unfit_redis(redis: Redis) -> None:
                 f"REDIS_URL leads to a Redis that runs as {mode}, which is not supported: give the address of one "
                 "server, or of a proxy that leads to the current primary."
             )
+
+
+def refuse_wrong_token(settings: Settings) -> None:
+    """Raise SettingsError when Slack refuses the token. A Slack that does not answer stops no service.
+
+    With many workspaces each has a token of its own.
+    """
+    if settings.many_workspaces:
+        return
+    client = web_client(settings)
+    client.timeout = _SLACK_ANSWER_S
+    client.retry_handlers = []
+    try:
+        client.auth_test()
+    except LOST:
+        return
+    except SlackApiError as error:
+        if not passes_by_itself(error):
+            raise SettingsError(
+                f"Slack refuses SLACK_BOT_TOKEN: {error_name(error)}. Copy the app's Bot User OAuth Token (xoxb-…) "
+                "from its page OAuth & Permissions, or install the app again where Slack shows none."
+            ) from error
 
 
 def refuse_second_node(redis: Redis, settings: Settings) -> None:

@@ -59,6 +59,7 @@ from workers.service.start_checks import (
     name_taken,
     refuse_second_node,
     refuse_second_of_a_name,
+    refuse_wrong_token,
     wait_for_redis,
 )
 from workers.service.tools_process import ToolsProcess
@@ -76,7 +77,8 @@ STOP_S = 90
 def main(settings: Settings) -> None:
     """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start.
 
-    Raises SettingsError without a token: it could take questions and tell nobody the answers.
+    Raises SettingsError without a token, or with one that Slack refuses: it could take questions and tell nobody the
+    answers.
     """
     if settings.many_workspaces:
         check_settings(settings)
@@ -84,6 +86,7 @@ def main(settings: Settings) -> None:
         raise SettingsError("SLACK_BOT_TOKEN (xoxb-…) must be set: README.md says where Slack shows it.")
     configure_logging(settings)
     log_uncaught()
+    refuse_wrong_token(settings)
     try:
         Supervisor(settings, hold_secrets(settings)).run()
     except OursToFix as error:

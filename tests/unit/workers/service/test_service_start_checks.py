@@ -6,11 +6,15 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import fakeredis
 import pytest
 from redis import Redis, RedisError
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
+from core.errors import SettingsError
 from core.node_file import write_node_file
 from core.queue import Wakes
 from core.settings import Settings, load_settings
@@ -21,6 +25,7 @@ from workers.service.start_checks import (
     refuse_second_node,
     refuse_second_of_a_name,
     refuse_weak_sandbox,
+    refuse_wrong_token,
     wait_for_redis,
 )
 
@@ -43,6 +48,42 @@ def test_a_sandbox_below_the_minimum_is_refused_on_real_slack_alone(tmp_path: Pa
 @pytest.mark.parametrize(("level", "minimum"), [("strong", "strong"), ("strong", "none"), ("reduced", "reduced")])
 def test_a_sandbox_that_is_good_enough_is_taken(tmp_path: Path, level: str, minimum: str) -> None:
     refuse_weak_sandbox(level, settings(tmp_path, REAL, minimum))
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> None:
+    """Slack answers auth.test so."""
+
+    def auth_test(client: WebClient) -> None:
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(WebClient, "auth_test", auth_test)
+
+
+def slack_says(name: str, status: int = 200) -> SlackApiError:
+    return SlackApiError(name, SimpleNamespace(data={"ok": False, "error": name}, status_code=status, headers={}))
+
+
+@pytest.mark.parametrize("name", ["invalid_auth", "account_inactive", "token_revoked", "not_authed"])
+def test_a_token_that_slack_refuses_starts_no_service_and_the_sentence_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    answering(monkeypatch, slack_says(name))
+    with pytest.raises(SettingsError, match=rf"SLACK_BOT_TOKEN: {name}\. Copy the app's Bot User OAuth Token"):
+        refuse_wrong_token(load_settings({"SLACK_BOT_TOKEN": "xoxb-wrong"}, tmp_path))
+
+
+@pytest.mark.parametrize("error", [None, TimeoutError("timed out"), slack_says("internal_error", 500)])
+def test_a_slack_that_does_not_answer_keeps_no_service_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    answering(monkeypatch, error)
+    refuse_wrong_token(load_settings({"SLACK_BOT_TOKEN": "xoxb-right"}, tmp_path))
+
+
+def test_many_workspaces_have_no_one_token_that_could_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, slack_says("not_authed"))
+    refuse_wrong_token(load_settings({"SLACK_CLIENT_ID": "1.2"}, tmp_path))
 
 
 class DeafRedis(fakeredis.FakeRedis):
