@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="A Slack thread as a shared, live notebook with an analyst in it.",
     epilog="Exit codes: 0 done · 1 it failed, or something is missing · 2 a wrong argument or setting · 130 Ctrl-C · "
-    "143 SIGTERM",
+    "143 SIGTERM; bot and worker, told to stop: 0",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -36,11 +36,11 @@ threadbook init                      # sets up a folder; it asks five questions
 
 | code | meaning |
 | --- | --- |
-| 0 | success; `ask` and `demo`: the last answer arrived, or waits for you |
-| 1 | failure, or something is missing; a message on standard error says what |
+| 0 | success; `ask` and `demo`: the last answer arrived, or waits for you; `bot` and `worker`: stopped when told to |
+| 1 | failure, or something is missing; standard error says what; `bot`: cut off; `worker`: last sessions not stored |
 | 2 | an argument or a setting is wrong, and nothing was started; `init`: nothing was written |
-| 130 | ended by Ctrl-C |
-| 143 | ended by SIGTERM |
+| 130 | ended by Ctrl-C; `bot` and `worker` end with 0 |
+| 143 | ended by SIGTERM; `bot` and `worker` end with 0 |
 
 Results go to standard output, everything else goes to standard error. `--json` prints one document.
 """

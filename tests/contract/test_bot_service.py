@@ -187,8 +187,8 @@ def test_a_failed_first_handshake_is_repeated(
     assert len(connections) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_cleanly(tmp_path: Path, address: Address, number: signal.Signals) -> None:
+@pytest.mark.parametrize("numbers", [[signal.SIGTERM], [signal.SIGINT], [signal.SIGINT, signal.SIGINT]])
+def test_a_signal_ends_the_process_cleanly(tmp_path: Path, address: Address, numbers: list[signal.Signals]) -> None:
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
     environment |= {
         "PYTHONPATH": str(ROOT),
@@ -215,7 +215,8 @@ def test_a_signal_ends_the_process_cleanly(tmp_path: Path, address: Address, num
                 if "bot_listens" in line:
                     break
             eventually(connections, "the bot's connection")
-            process.send_signal(number)
+            for number in numbers:
+                process.send_signal(number)
             errors += process.stderr.read()
             process.wait(PATIENCE_S)
         finally:

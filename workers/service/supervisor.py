@@ -75,7 +75,7 @@ STOP_S = 90
 
 
 def main(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start.
+    """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start, or not store its last sessions.
 
     Raises SettingsError without a token, or with one that Slack refuses: it could take questions and tell nobody the
     answers.
@@ -88,10 +88,14 @@ def main(settings: Settings) -> None:
     log_uncaught()
     refuse_wrong_token(settings)
     try:
-        Supervisor(settings, hold_secrets(settings)).run()
+        service = Supervisor(settings, hold_secrets(settings))
+        service.run()
     except OursToFix as error:
         print(f"threadbook worker: {error}", file=sys.stderr)
         raise SystemExit(1) from None
+    if service.left:
+        print(f"threadbook worker: {_left_behind(service.left)}", file=sys.stderr)
+        raise SystemExit(1)
 
 
 def ready_file(settings: Settings) -> Path:
@@ -139,6 +143,8 @@ class Supervisor:
         self._instance = uuid.uuid4().hex
         """Tells this service from any other one that has the node's name."""
         self._starting = False
+        self.left: list[str] = []
+        """The threads whose last sessions could not be stored at the stop."""
         self._has_home = False
         """Whether no other service works in this home: its session host would have answered in place of ours."""
         self._registered: dict[str, int] = {}
@@ -252,9 +258,9 @@ class Supervisor:
             else:
                 wakes.retire_node(settings.node_id, instance=self._instance)
         self._forks.stop()
-        if left := export_the_rest(settings):
-            log.error("sessions_not_exported", threads=left)
-            print(f"threadbook worker: {_left_behind(left)}", file=sys.stderr)
+        self.left = export_the_rest(settings)
+        if self.left:
+            log.error("sessions_not_exported", threads=self.left)
         with suppress(RedisError):
             wakes.retire_node(settings.node_id, instance=self._instance)
         self._broker.stop()

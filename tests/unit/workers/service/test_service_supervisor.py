@@ -202,6 +202,23 @@ def test_a_service_that_worked_takes_its_files_away(tmp_path: Path, wakes: Wakes
     assert live_processes(settings) == {}
 
 
+def test_a_service_that_could_not_store_its_last_sessions_does_not_end_with_0(
+    tmp_path: Path, wakes: Wakes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load_settings({"SLACK_BOT_TOKEN": "xoxb-1"}, tmp_path)
+    left = [["T1:C1:1.0"], []]
+    monkeypatch.setattr(module, "export_the_rest", lambda _: left.pop(0))
+    monkeypatch.setattr(module, "refuse_wrong_token", lambda _: None)
+    monkeypatch.setattr(module, "log_uncaught", lambda: None)
+    monkeypatch.setattr(module, "configure_logging", lambda _: None)
+    monkeypatch.setattr(Supervisor, "run", lambda service: service._stop(wakes))
+    with pytest.raises(SystemExit) as ended:
+        module.main(settings)
+    assert ended.value.code == 1
+    assert "Start this node again, and nothing is lost" in capsys.readouterr().err
+    module.main(settings)
+
+
 def test_a_home_that_cannot_be_made_keeps_a_service_from_starting_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
