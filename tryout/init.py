@@ -149,7 +149,9 @@ def run(folder: Path, ask: Ask | None = None) -> int:
     if team.exists():
         print(f"left {team} as it is")
     else:
-        team.write_text(example_toml(), encoding="utf-8")
+        part = team.with_name(f".{team.name}.part")  # the next `init` keeps whatever has the file's own name
+        part.write_text(example_toml(), encoding="utf-8")
+        os.replace(part, team)
         print(f"wrote {team}: every line is a default; change what your team decides")
     try:
         settings = load_settings(cwd=folder)

@@ -80,6 +80,26 @@ def test_nothing_is_written_when_the_person_leaves_or_stays_wrong(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_init_that_is_killed_leaves_no_half_of_the_teams_file_that_the_next_one_would_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def half(path: Path, text: str, **_: str) -> None:
+        path.write_bytes(text.encode()[: len(text) // 2])
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", half)
+        with pytest.raises(Killed):
+            init.run(tmp_path, Person(*GOOD))
+    assert not (tmp_path / "threadbook.toml").exists()
+    init.run(tmp_path, Person(*GOOD, "y"))
+    assert (tmp_path / "threadbook.toml").read_text(encoding="utf-8") == init.example_toml()
+    assert [path.name for path in tmp_path.glob("*threadbook.toml*")] == ["threadbook.toml"]
+
+
 @pytest.mark.parametrize("answer", ["", "n", "no", "sure"])
 def test_an_env_that_is_there_stays_unless_the_person_says_yes(tmp_path: Path, answer: str) -> None:
     (tmp_path / ".env").write_text("REDIS_URL=redis://kept\n")
