@@ -77,6 +77,7 @@ def run(
         if dry_run:
             _print(counts, dry_run=dry_run, as_json=as_json)
             return 0
+        purged = 0
         try:
             blobs = Blobs(settings.files)
             if person:
@@ -87,6 +88,7 @@ def run(
             for thread_id in found:
                 state = last_state(store.timed_steps(thread_id))
                 rows = purge_thread(store, blobs, redis, thread_id, state, older_than=since, by=operator(settings))
+                purged += rows is not None
                 if rows is None:
                     del counts[thread_id]
                     print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
@@ -94,8 +96,17 @@ def run(
         except (SQLAlchemyError, RedisError, BlobsUnreachable, OSError) as error:
             print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
             return 1
+        except (KeyboardInterrupt, SystemExit):
+            print(_stopped(purged, len(found)), file=sys.stderr)
+            raise
     _print(counts, dry_run=dry_run, as_json=as_json)
     return 0
+
+
+def _stopped(purged: int, found: int) -> str:
+    if purged == found:
+        return "threadbook: stopped: the threads are deleted; their files in the file store follow within the hour."
+    return f"threadbook: stopped: {purged} of {found} threads deleted. Purge again for the others."
 
 
 def _days(age: str) -> int:

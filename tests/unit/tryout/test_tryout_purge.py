@@ -8,14 +8,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import fakeredis
 import pytest
-from redis import RedisError
+from redis import Redis, RedisError
 from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 
+from core.blobs import Blobs
 from core.errors import SettingsError
+from core.purging import purge_thread
 from core.settings import Settings, load_settings
 from core.spool import Spool, Spooled
 from core.store import Store, StoreTooNew
@@ -81,6 +83,35 @@ def test_what_could_not_be_deleted_is_not_called_deleted(
     said = capsys.readouterr()
     assert said.out == ""
     assert "not everything is deleted" in said.err
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_purge_that_is_stopped_says_how_far_it_came_and_the_next_one_goes_on(
+    settings: Settings,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: type[BaseException],
+) -> None:
+    for number in range(3):
+        store.record_message(message("C1", f"{number + 1}.000001"))
+    purged: list[str] = []
+
+    def stopped_at_the_second(store: Store, blobs: Blobs, redis: Redis, thread_id: str, *args: str, **more: Any) -> Any:
+        if purged:
+            raise stop
+        purged.append(thread_id)
+        return purge_thread(store, blobs, redis, thread_id, *args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purge, "purge_thread", stopped_at_the_second)
+        with pytest.raises(stop):
+            purge.run(settings, person="U1")
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("threadbook: stopped: 1 of 3 threads deleted. Purge again for the others.\n")
+    assert purge.run(settings, person="U1") == 0
+    assert store.purgeable(user="U1") == []
 
 
 def test_a_thread_in_which_something_happened_meanwhile_is_not_called_deleted(
