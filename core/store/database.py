@@ -71,6 +71,12 @@ _ADVICE = {
     sqlite3.SQLITE_IOERR: "Look at the disk of the Store: it may be full or broken.",
 }
 """What an admin does where the address of the Store is right."""
+_NO_CONNECTION_LEFT = ("too many clients already", "too many connections for", "remaining connection slots")
+"""What Postgres says then, in English: the driver has no number of an error that comes before there is a connection."""
+_CONNECTIONS_ADVICE = (
+    "Postgres has no connection left: raise its max_connections (or the limit of the user in DATABASE_URL), or end "
+    "what else holds them. docs/deploy.md says how many Threadbook needs."
+)
 _MIGRATION_LOCK = 7_405_112_236
 """Any fixed number: the name of our advisory lock in Postgres."""
 
@@ -243,7 +249,7 @@ def _reachable() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        raise StoreUnreachable(outline(error), _ADVICE.get(_sqlite_code(error), ADDRESS_ADVICE)) from error
+        raise StoreUnreachable(outline(error), _advice(error)) from error
     except InternalError as error:
         if not isinstance(error.orig, _PASSING):
             raise
@@ -253,6 +259,14 @@ def _reachable() -> Iterator[None]:
         if _sqlite_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise
         raise StoreDamaged from error
+
+
+def _advice(error: Exception) -> str:
+    """What an admin does about a database that is unavailable."""
+    said = str(getattr(error, "orig", None) or "")
+    if any(words in said for words in _NO_CONNECTION_LEFT):
+        return _CONNECTIONS_ADVICE
+    return _ADVICE.get(_sqlite_code(error), ADDRESS_ADVICE)
 
 
 def _sqlite_code(error: Exception) -> int:

@@ -7,12 +7,14 @@ import socket
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
+import psycopg
 import pytest
-from sqlalchemy import text
-from sqlalchemy.exc import InternalError, ProgrammingError, SQLAlchemyError
+from patience import eventually
+from sqlalchemy import URL, make_url, text
+from sqlalchemy.exc import InternalError, OperationalError, ProgrammingError, SQLAlchemyError
 from turn_kit import ASKED, write_turn
 
 from core.errors import OursToFix, SettingsError
@@ -111,6 +113,59 @@ def test_a_file_that_may_not_be_written_is_told_as_such(
         store.check_writes()
     assert refused.value.advice == "Let this user write the file of the Store and its folder."
     assert told(stored, capsys).endswith(refused.value.advice)
+
+
+def test_a_postgres_without_a_connection_left_is_told_as_such_and_works_again_when_there_is_one(
+    postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its address is right: nobody has to look at that."""
+    address = make_url(postgres_url)
+    user = f"limited_{address.database}"
+    limited = load_settings({"DATABASE_URL": str(address.set(username=user))}, tmp_path)
+    with closing(Store(limited.database_url)) as store, psycopg.connect(plain(address), autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {user} LOGIN")
+        try:
+            admin.execute(f"ALTER DATABASE {address.database} OWNER TO {user}")
+            store.migrate()
+            admin.execute(f"ALTER ROLE {user} CONNECTION LIMIT 1")
+            store.close()
+            with psycopg.connect(plain(address.set(username=user))):
+                with pytest.raises(StoreUnreachable) as refused:
+                    store.check_writes()
+                assert "raise its max_connections" in refused.value.advice
+                assert "DATABASE_URL)" in refused.value.advice
+                assert told(limited, capsys).endswith(refused.value.advice)
+            eventually(lambda: works(store), "a connection that is free again")
+        finally:
+            store.close()
+            admin.execute(f"ALTER DATABASE {address.database} OWNER TO CURRENT_USER")
+            admin.execute(f"REASSIGN OWNED BY {user} TO CURRENT_USER")
+            admin.execute(f"DROP OWNED BY {user}")
+            admin.execute(f"DROP ROLE {user}")
+
+
+def plain(address: URL) -> str:
+    return address.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def works(store: Store) -> bool:
+    with suppress(StoreUnreachable):
+        store.check_writes()
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "FATAL:  sorry, too many clients already",
+        "FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute",
+        'FATAL:  too many connections for database "threadbook"',
+    ],
+)
+def test_each_way_in_which_postgres_says_that_it_is_full_has_the_same_advice(words: str) -> None:
+    error = OperationalError("", {}, psycopg.OperationalError(f"connection failed: {words}"))
+    assert "max_connections" in database._advice(error)
 
 
 def test_a_disk_without_room_is_noticed_although_nothing_is_to_be_stored(stored: Settings) -> None:
