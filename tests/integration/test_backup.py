@@ -34,6 +34,15 @@ SCRIPT = """{"turns": [
   {"calls": [{"name": "finish", "arguments": {"report": "It is 42."}}]}]]}"""
 
 
+IN_MID_CELL = """{"turns": [
+ [{"calls": [{"name": "run_python", "arguments": {"title": "One", "code": "kept = [41]"}}]},
+  {"calls": [{"name": "finish", "arguments": {"report": "It is set."}}]}],
+ [{"calls": [{"name": "run_python", "arguments": {"title": "Two",
+   "code": "kept.append(1)\\nimport time\\ntime.sleep(600)"}}]},
+  {"calls": [{"name": "run_python", "arguments": {"title": "Three", "code": "print(kept)"}}]},
+  {"calls": [{"name": "finish", "arguments": {"report": "It is done."}}]}]]}"""
+
+
 def commands(name: str) -> str:
     found = re.search(rf"^```sh {name}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -67,6 +76,12 @@ def services(home: Path, url: str, redis_url: str, script: Path) -> Iterator[Pro
         yield processes
 
 
+def kill_all(processes: Processes) -> None:
+    family = [psutil.Process(each.pid) for each in processes.running.values() if each.poll() is None]
+    for process in [*family, *(child for each in family for child in each.children(recursive=True))]:
+        process.kill()
+
+
 def done(home: Path, key: ThreadKey, turns: int) -> bool:
     with closing(Store(f"sqlite:///{home / 'threadbook.db'}")) as store:
         return [turn.status for turn in store.turns(key.id)] == ["done"] * turns
@@ -95,9 +110,7 @@ def test_everything_is_killed_and_restored_and_the_thread_goes_on_with_its_varia
             processes.running["worker"].terminate()
             processes.running["worker"].wait(PATIENCE_S)
             carry_out("backup", first, backup)
-            family = [psutil.Process(each.pid) for each in processes.running.values() if each.poll() is None]
-            for process in [*family, *(child for each in family for child in each.children(recursive=True))]:
-                process.kill()
+            kill_all(processes)
         shutil.rmtree(first)
         carry_out("restore", second, backup)
         assert (second.stat().st_mode & 0o777, (second / "threadbook.db").stat().st_size > 0) == (0o700, True)
@@ -113,3 +126,41 @@ def test_everything_is_killed_and_restored_and_the_thread_goes_on_with_its_varia
     assert (cell.status, cell.stdout, cell.error) == ("ok", "42\n", "")
     assert "It is set." in said
     assert "It is 42." in said
+
+
+def test_a_copy_from_the_middle_of_a_cell_serves_the_thread_and_says_what_is_not_known(
+    tmp_path: Path, redis_url: str
+) -> None:
+    first, second, backup, script = (tmp_path / name for name in ("first", "second", "backup", "script.json"))
+    first.mkdir()
+    script.write_text(IN_MID_CELL, encoding="utf-8")
+
+    def runs(cell: str) -> bool:
+        journals = (first / "sessions" / "threads").glob("*/cells.jsonl")
+        return any(cell in journal.read_text(encoding="utf-8") for journal in journals)
+
+    with (
+        running(options=PATIENT_SLACK) as slack,
+        httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False) as http,
+    ):
+        people = LocalSlack(http)
+        with services(first, slack.url, redis_url, script) as processes:
+            eventually(people.bot_is_connected, "a bot that listens")
+            key = people.say("#sales", "ana", "@threadbook set it").thread
+            eventually(lambda: done(first, key, 1), "the first answer")
+            people.say("#sales", "ana", "and one more?", thread_ts=key.root_ts)
+            eventually(lambda: runs("/t2/c1"), "the second cell")
+            kill_all(processes)  # at rest, so that no file changes while it is copied
+            carry_out("backup", first, backup)
+        shutil.rmtree(first)
+        carry_out("restore", second, backup)
+        with (
+            embedded_redis(tmp_path / "other-redis.log") as empty,
+            services(second, slack.url, empty, script),
+        ):
+            eventually(lambda: done(second, key, 2), "the second answer")
+            cell = last_cell(second, key)
+            said = "\n".join(message_text(message) for message in people.thread(key))
+    assert (cell.title, cell.stdout) == ("Three", "[41]\n")
+    assert "the session host stopped while this cell ran: what it did is unknown." in said
+    assert "1 of 2 code cells did not finish" in said
