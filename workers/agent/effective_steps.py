@@ -13,6 +13,7 @@ from core.steps import (
     Finished,
     Forgot,
     GaveUp,
+    Loaded,
     ModelFailed,
     Queried,
     Questioned,
@@ -24,7 +25,7 @@ from core.steps import (
     open_question,
 )
 from core.thread_cells import undone_cells
-from workers.agent.about_steps import statements
+from workers.agent.about_steps import data_held
 from workers.agent.changes import SILENT, with_changes
 from workers.agent.playbooks import unwanted_playbooks
 from workers.agent.stages import without_feedback
@@ -37,9 +38,9 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     before it that could not be posted. A rejected cell then counts as skipped, and a question that nobody decided in
     time may be asked again. A cell that was undone has the status "undone". A question about a reset that nobody
     confirmed is left out. So are steps that this version does not know, and statements that are also in the step of
-    their cell. A turn of which nothing is left is empty. Once a thread with rows of data sources was reset, the cells
-    before have no output. What people left out of the context or edited there is as they want it (`changes.py`). What
-    they approved stands without its rounds of feedback.
+    their cell. A turn of which nothing is left is empty. Once a thread with rows of data sources or answers of tools
+    was reset, the cells before have no output. What people left out of the context or edited there is as they want it
+    (`changes.py`). What they approved stands without its rounds of feedback.
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = undone_cells(known)
@@ -67,15 +68,21 @@ def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
-    """After a reset everybody may ask again. So the cells before it have no output if the thread had rows."""
+    """After a reset everybody may ask again. So the cells before it have no output if the thread had rows, or answers
+    of tools; and what was loaded from a thread with such data is the code alone."""
     ends = [place for place, steps in enumerate(turns) for end in steps if isinstance(end, Forgot) and end.done]
     before = turns[: ends[-1]] if ends else ()
-    if not any(ran.rows for steps in before for ran in statements(steps)):
+    if not any(data_held(before, with_reports=True)):
         return turns
-    silent = [
-        [step.model_copy(update=SILENT) if isinstance(step, CellRan) else step for step in steps] for steps in before
-    ]
-    return [*silent, *turns[len(before) :]]
+    return [*([_silent(step) for step in steps] for steps in before), *turns[len(before) :]]
+
+
+def _silent(step: Step) -> Step:
+    if isinstance(step, CellRan):
+        return step.model_copy(update=SILENT)
+    if isinstance(step, Loaded) and (step.sources or step.servers):
+        return step.model_copy(update={"report": "", "said": ()})
+    return step
 
 
 def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from test_turn_fork import LOAD, SALES, all_steps, link, script, told, variables
 from test_turn_sources import COUNT, asked  # noqa: F401 - a fixture
-from turn_world import ANA, BEN, Death, Killed, NewWorld, World, cell, finish
+from turn_world import ANA, BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 from core.commands import CONTEXT, command_in
 from core.rows import TurnRow
@@ -18,6 +18,7 @@ from core.steps import Said
 from core.store.lineage import CopiedTurn
 from core.values import IMPORTED, ThreadKey
 from workers.memory.imports.conversation import key_of
+from workers.models.scripted import ScriptedModel
 from workers.turn.commands import load
 
 
@@ -201,6 +202,19 @@ def test_a_report_from_before_a_reset_is_loaded_by_who_may_ask_its_sources(asked
     assert not [step for step in all_steps(world, refused) if step["kind"] == "loaded"]
     (step,) = [step for step in all_steps(world, loaded(world, world.key)) if step["kind"] == "loaded"]
     assert (step["report"], step["sources"]) == ("Four orders.", ["shop"])
+
+
+def test_after_a_reset_nobody_reads_on_in_a_loaded_report_with_rows_of_a_source(asked: Any) -> None:  # noqa: F811
+    world = asked(COUNT, finish("Four orders."), finish("One."), finish("Two."), more=f'people = ["{ANA}"]\n')
+    key = loaded(world, world.key)
+    for words, user in (("and now?", ANA), ("reset", ANA), ("yes", ANA), ("what was it?", BEN)):
+        later: list[Any] = [[] for _ in world.turns(key)]
+        world.model = Meanwhile(ScriptedModel(turns=[*later, [finish("As said.")]]), {})
+        world.say(words, thread=key, user=user)
+        world.settle(key)
+        if words.endswith("?"):
+            assert ("Four orders." in told(world)) == (user == ANA), words
+    assert "select count(*) as n from orders" in told(world)
 
 
 def test_what_is_deleted_or_purged_there_is_gone_here(world: World) -> None:

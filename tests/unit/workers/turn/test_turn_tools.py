@@ -139,6 +139,27 @@ def test_who_may_not_call_a_server_gets_nothing_of_its_answers(asked: Asked, tex
     assert len(model.requests) > 0
 
 
+def test_after_a_reset_the_analyst_is_not_told_again_what_cells_printed_of_an_answer(asked: Asked) -> None:
+    found = cell("print('found', tool('tickets.search', customer='Ana')['tickets'][0]['hours'])", "Hours")
+    world = asked(found, more=f'{FREE}[access]\ncall = ["{ANA}"]\n')
+    key = world.key  # type: ignore[attr-defined]
+
+    def told(user: str) -> bool:
+        later: list[Any] = [[] for _ in world.turns(key)]
+        model = Meanwhile(ScriptedModel(turns=[*later, [finish("Gone on.")]]), {})
+        world.model = model
+        world.say("go on", thread=key, user=user)
+        world.settle(key)
+        assert model.requests
+        return "found 3.5" in "\n".join(str(said["content"]) for said in model.requests[0].messages)
+
+    assert told(ANA)
+    for words in ("reset", "yes"):
+        world.say(words, thread=key, user=ANA)
+        world.settle(key)
+    assert not told(BEN)
+
+
 def test_a_call_that_gave_nothing_leaves_nothing_to_hold_back(asked: Asked) -> None:
     world = asked(cell("tool('tickets.fails')"), more=f'{FREE}[access]\ncall = ["{ANA}"]\n')
     assert data_held([world.store.steps(turn.id) for turn in world.turns(world.key)]) == Held()  # type: ignore[attr-defined]
