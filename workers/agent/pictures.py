@@ -7,7 +7,7 @@ copy from the sandbox is sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.steps import Briefed, CellRan, FileAbstract, Step
 from core.values import StoredFile
@@ -42,9 +42,8 @@ def with_pictures(message: Message, pictures: Sequence[Mapping[str, str]]) -> Me
 
 
 def shown_charts(steps: Iterable[Step]) -> frozenset[str]:
-    """The digests of the charts of one turn that a model is shown."""
-    cells = (step for step in steps if isinstance(step, CellRan) and not step.left_out)
-    charts = [figure.sha256 for cell in cells for figure in cell.figures if _is_chart(figure)]
+    """The digests of the charts of one turn that a model is shown. Those of a cell that was undone are gone."""
+    charts = [figure.sha256 for cell in _drawing(steps) for figure in cell.figures if _is_chart(figure)]
     return frozenset(list(dict.fromkeys(charts))[:MOST_CHARTS])
 
 
@@ -89,7 +88,7 @@ def judged_charts(turn: Turn) -> list[dict[str, str]]:
     if not turn.sees:
         return []
     found: dict[str, dict[str, str]] = {}
-    for cell in (step for step in turn.steps if isinstance(step, CellRan) and not step.left_out):
+    for cell in _drawing(turn.steps):
         for figure in filter(_is_chart, cell.figures):
             name = f"{one_line(figure.name, _NAME_CHARS)} of cell {turn.number_of(cell)}"
             found[figure.sha256] = {
@@ -101,6 +100,12 @@ def judged_charts(turn: Turn) -> list[dict[str, str]]:
 def is_shown(file: FileAbstract) -> bool:
     """Whether a file is a picture that a model which sees is shown."""
     return file.format in IMAGES and _sent_as(file) is not None
+
+
+def _drawing(steps: Iterable[Step]) -> Iterator[CellRan]:
+    """The cells whose charts still count."""
+    cells = (step for step in steps if isinstance(step, CellRan))
+    return (cell for cell in cells if not cell.left_out and cell.status != "undone")
 
 
 def _is_chart(figure: StoredFile) -> bool:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from agent_kit import BRIEFED, FIGURE, asked, cell, judged, run, turn
 
-from core.steps import Briefed, CellRan, Checked, Compacted, FileAbstract, Finished, Step
+from core.steps import Briefed, CellRan, Checked, Compacted, FileAbstract, Finished, Step, Undone
 from core.values import StoredFile
 from workers.agent.actions import Message
+from workers.agent.effective_steps import effective_steps
 from workers.agent.messages import check_messages, messages, size
 from workers.agent.pictures import MOST_BYTES, MOST_CHARTS, MOST_IMAGES, MOST_JUDGED, PICTURE_CHARS, pictures_in
 
@@ -107,6 +108,19 @@ def test_a_follow_up_sees_the_charts_of_the_turn_before_and_none_of_older_ones()
     closing = (judged('{"is_final": true}'), Checked(is_final=True), Finished(report="Done."))
     earlier = tuple((asked(), *steps_that_draw(1, number), *closing) for number in (1, 2, 3))
     assert shown(messages(turn(asked("larger labels", ts="9.0"), earlier=earlier, sees=True))) == ["figure-3.png"]
+
+
+def test_a_chart_of_a_cell_that_was_undone_is_shown_neither_in_its_turn_nor_in_the_next_nor_to_the_judge() -> None:
+    drew = (asked(), BRIEFED, *steps_that_draw(2))
+    last = drew[-1]
+    assert isinstance(last, CellRan)
+    undone = Undone(cell_id=last.cell_id, title="", user="U1", author="Ana", ts="8.0")
+    closing = (judged('{"is_final": true}'), Checked(is_final=True), Finished(report="Done."))
+    (steps,) = effective_steps([(*drew, undone)])
+    assert shown(messages(turn(*steps, sees=True))) == ["figure-1.png"]
+    assert shown(check_messages(turn(*steps, sees=True), "North leads.")) == ["figure-1.png of cell 1"]
+    earlier, now = effective_steps([(*drew, *closing), (asked("once more", ts="7.0"), undone)])
+    assert shown(messages(turn(*now, earlier=(earlier,), sees=True))) == ["figure-1.png"]
 
 
 def test_pictures_leave_first_when_the_prompt_is_too_long() -> None:
