@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import chain
 
 from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
-from core.actions import ASKER, THREAD, Action
+from core.actions import ASKER, MEMBERS, THREAD, Action
 from core.settings import Settings
 from core.slack.reader import SlackReader
 from core.steps import Asked, Step, open_question, user_of
 from core.store import Store
+from core.team_settings import McpSettings, SourceSettings
 from core.thread_cells import Held
 from core.values import IncomingMessage, Standing, ThreadKey
 
@@ -100,6 +101,25 @@ class Authorizer:
         asked = (self.may_ask(source, thread, {user}) for source in held.sources)
         called = (self.may_call(server, thread, {user}) for server in held.servers)
         return next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
+
+    def all_may_have(self, thread: ThreadKey, held: Held) -> bool:
+        """Whether the rules let everybody who reads the thread have this data: all members, and no outsider is there
+        unless the source or server allows outsiders. Raises SlackUnreachable."""
+        if thread.channel.startswith("D"):
+            return True  # its only reader wrote there, and was asked about
+        sources = (self._is_for_all(self._settings.sources.get(name), Action.QUERY, thread) for name in held.sources)
+        servers = (self._is_for_all(self._settings.mcp.get(name), Action.CALL, thread) for name in held.servers)
+        return all(chain(sources, servers))
+
+    def _is_for_all(self, given: SourceSettings | McpSettings | None, action: Action, thread: ThreadKey) -> bool:
+        if given is None or (given.channels and thread.channel not in given.channels):
+            return False
+        if MEMBERS not in self._settings.access_rules(thread.channel)[action]:
+            return False
+        if isinstance(given, SourceSettings) and given.people and MEMBERS not in given.people:
+            return False
+        own = {thread.team, *self._settings.access.own_teams}
+        return given.outsiders or self._slack.outsiders_in(thread.channel, own) == "none"
 
     def may_approve(self, user: str, thread: ThreadKey) -> Verdict:
         """Whether this person may decide what runs in the thread. Raises SlackUnreachable."""

@@ -31,7 +31,7 @@ from workers.agent.intents import Report
 from workers.agent.pictures import IMAGES, is_shown
 from workers.agent.source import fingerprint, strings
 from workers.agent.text import one_line
-from workers.agent.turn import Turn, episodes, files_of, steps_after
+from workers.agent.turn import Told, Turn, episodes, files_of, steps_after
 
 CHANGE_OF_APPROACH = "change_of_approach"
 OUT_OF_CELLS = "out_of_cells"
@@ -204,20 +204,25 @@ def _name(path: str) -> str:
 
 
 _MOST_ERRORS = 3
+_MOST_TOLD = 2_000
+"""More than is shown, because a value may stand where the text is cut."""
 
 
-def failed_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """The last different errors of these steps, newest last: the cell's title and the error in one line."""
+def failed_so_far(steps: Sequence[Step], told: Told = str) -> list[dict[str, str]]:
+    """The last different errors of these steps, newest last: the cell's title and the error in one line, as people are
+    `told` it."""
     failed = (step for step in steps if isinstance(step, CellRan) and step.status not in ("ok", "undone"))
-    by_error = {error_line(cell): one_line(cell.title, 120) for cell in failed}
+    by_error = {told(error_line(cell)): one_line(cell.title, 120) for cell in failed}
     return [{"title": title, "error": error} for error, title in list(by_error.items())[-_MOST_ERRORS:] if error]
 
 
-def known_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """What the successful cells showed, newest last: titles and last lines of output. For a turn that gives up."""
+def known_so_far(steps: Sequence[Step], told: Told = str) -> list[dict[str, str]]:
+    """What the successful cells showed, newest last: titles and last lines of output, as people are `told` them. For a
+    turn that gives up."""
     ran = [step for step in steps if isinstance(step, CellRan) and step.status == "ok"]
     shown = []
     for cell in ran[-5:]:
         lines = [" ".join(line.split()) for line in (cell.result or cell.stdout).splitlines() if line.strip()]
-        shown.append({"title": one_line(cell.title, 120), "text": one_line("; ".join(lines[-3:]), 300)})
+        text = told(one_line("; ".join(lines[-3:]), _MOST_TOLD))
+        shown.append({"title": one_line(cell.title, 120), "text": one_line(text, 300)})
     return shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -69,6 +69,9 @@ class Allowance:
     calls: int
     scope: Literal["turn", "thread", "person", "day"]
 
+
+Told = Callable[[str], str]
+"""Gives what everybody in a thread may read of a text that a cell showed, or of its code; "" for nothing."""
 
 ApprovalPolicy = Literal["never", "plan", "first cell", "risky", "every cell"]
 """What waits for a person's yes: nothing, the plan and each stage's result, the first cell of the turn, cells with a
@@ -172,6 +175,7 @@ class Turn:
     `sees`: the model is shown pictures.
     `second_calls` are the calls that the budgets allow the model of a second way, None where it is the usual one.
     `sections` are the headings that a report has to have, in order; () where the analyst chooses.
+    `told` is for the sentences of a turn without an answer, which quote outputs.
     """
 
     id: str
@@ -188,6 +192,7 @@ class Turn:
     second_calls: int | None = None
     sections: tuple[str, ...] = ()
     costs: CostBound | None = None
+    told: Told = str
     _numbers: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

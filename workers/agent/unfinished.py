@@ -30,10 +30,10 @@ def stopped_text(turn: Turn, reason: Stop, count: int, question: str = "") -> st
     values = {"scope": scope} if reason == "out_of_budget" else {"count": count}
     head = [say("unfinished_head", language), say(f"unfinished_{reason}", language, **values)]
     paragraphs = ["\n".join(head)]
-    if failed := guards.failed_so_far(turn.steps):
+    if failed := guards.failed_so_far(turn.steps, turn.told):
         lines = [say("unfinished_failed_line", language, **item) for item in failed]
         paragraphs.append("\n".join([say("unfinished_failed", language), *lines]))
-    if known := [] if reason == "data_not_read" else guards.known_so_far(turn.steps):
+    if known := [] if reason == "data_not_read" else guards.known_so_far(turn.steps, turn.told):
         lines = [say("unfinished_known_line", language, **item) for item in known]
         paragraphs.append("\n".join([say("unfinished_known", language), *lines]))
     else:

@@ -13,6 +13,7 @@ from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
 from core.steps import STOPPED, CellRan, GaveUp
 from core.values import Language
+from workers.agent.turn import Told
 from workers.delivery.progress import bare_title, outcome_line
 
 _STOPPED_CELLS = 8
@@ -55,14 +56,15 @@ def _buttons(step: GaveUp, language: Language, turn_id: str, models: Sequence[st
     return [*(wait if step.reason == "model_down" else []), *use, stop]
 
 
-def stopped_text(author: str, cells: Sequence[CellRan], language: Language, *, why: str = "") -> str:
-    """What a stopped turn says, in Markdown: who stopped it, or why, and what its last cells showed."""
+def stopped_text(author: str, cells: Sequence[CellRan], language: Language, *, told: Told, why: str = "") -> str:
+    """What a stopped turn says, in Markdown: who stopped it, or why, and what its last cells showed, as far as people
+    may be `told`."""
     lines = [why or say("stopped_by", language, author=clip(author, 80))]
     if cells:
         lines += ["", say("stopped_so_far", language)]
         if len(cells) > _STOPPED_CELLS:
             lines.append(f"- {say('progress_folded', language, count=len(cells) - _STOPPED_CELLS)}")
     for cell in cells[-_STOPPED_CELLS:]:
-        what = say("stopped_in_cell", language) if cell.status == "killed" else outcome_line(cell)
+        what = say("stopped_in_cell", language) if cell.status == "killed" else outcome_line(cell, told)
         lines.append("- " + " — ".join(filter(None, (bare_title(cell.title or say("progress_cell", language)), what))))
     return "\n".join(lines)

@@ -37,6 +37,7 @@ from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statem
 from workers.agent.actions import RunCell
 from workers.agent.plans import lines_of
 from workers.agent.text import last_line, shown_line
+from workers.agent.turn import Told
 from workers.delivery.amounts import duration, spending
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
@@ -47,6 +48,8 @@ _CARD_BUDGET = 9_000
 """Characters of a whole card. Slack was seen to refuse from about 10,600 on."""
 _DETAILS = 600
 _OUTPUT = 200
+_TOLD = 2_000
+"""More than is shown of a text, because a value may stand where it is cut."""
 _BARE_TITLE = 90
 _BARE_OUTPUT = 80
 _SHORTEST_S = 0.1
@@ -94,10 +97,12 @@ def progress_of(
     live_output: str = "",
     where: str = "",
     note: str = "",
+    told: Told = str,
 ) -> ProgressView:
     """The view of a turn: its stored steps, and the cell that runs right now with its line and its last output.
 
-    `currency` is the one that prices are in.
+    `currency` is the one that prices are in. `told` gives what everybody in the thread may read of the outputs and the
+    code of cells.
     """
     opening = next(
         (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
@@ -108,7 +113,7 @@ def progress_of(
         task
         for n, step in enumerate(steps)
         if n >= opening and not (isinstance(step, CellRan) and step.cell_id in mended)
-        for task in _tasks_of(n, step, language)
+        for task in _tasks_of(n, step, language, told)
     ]
     took = {step.cell_id: step.duration_s for step in steps if isinstance(step, CellRan)}
     tasks = [
@@ -124,8 +129,8 @@ def progress_of(
     if running is not None:
         title = running.title or say("progress_cell", language)
         queries = queries_line(statements_of(steps, running.cell_id), language)
-        output = _joined(where, queries, last_line(live_output))
-        tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
+        output = _joined(where, queries, _shown(last_line(live_output), told))
+        tasks.append(TaskView(running.cell_id, title, "in_progress", output, _shown(running.code, told)))
     if state == "running":
         tasks += _open_steps(steps, running)
     if state != "running":
@@ -181,7 +186,7 @@ def _open_steps(steps: Sequence[Step], running: RunCell | None) -> list[TaskView
     ]
 
 
-def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
+def _tasks_of(number: int, step: Step, language: Language, told: Told) -> list[TaskView]:
     match step:
         case Briefed(files=files, problems=problems) if files or problems:
             names = ", ".join(file.path for file in files)
@@ -194,12 +199,13 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             return [TaskView(f"recalled-{number}", say("progress_recalled", language), "complete", clip(titles, 300))]
         case CellRan() if needs_a_yes(step):
             asks = say("progress_asks_yes", language)
-            return [TaskView(step.cell_id, step.title or say("progress_cell", language), "complete", asks, step.code)]
+            title = step.title or say("progress_cell", language)
+            return [TaskView(step.cell_id, title, "complete", asks, _shown(step.code, told))]
         case CellRan():
             title = step.title or say("progress_cell", language)
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
-            output = _joined(queries_line(step.statements, language), outcome_line(step))
-            return [TaskView(step.cell_id, title, ended, output, step.code, step.duration_s)]
+            output = _joined(queries_line(step.statements, language), outcome_line(step, told))
+            return [TaskView(step.cell_id, title, ended, output, _shown(step.code, told), step.duration_s)]
         case Planned(why=why) if why:
             return [TaskView(f"replanned-{number}", say("progress_replanned", language), "complete", why)]
         case Questioned():
@@ -219,16 +225,23 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             return []
 
 
-def outcome_line(cell: CellRan) -> str:
-    """The outcome of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
+def outcome_line(cell: CellRan, told: Told = str) -> str:
+    """The outcome of a cell, in one line: its error, its key line (else what it showed last), the files it made.
+
+    `told` gives what may be read of a line; the name of an error may always be.
+    """
     if cell.status == "error":
-        said = last_line(cell.error)
-        return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"
+        said = _shown(last_line(cell.error), told)
+        return said if said.startswith(cell.error_name) else ": ".join(filter(None, (cell.error_name, said)))
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
     said = shown_line(cell.stdout, cell.result)
-    return _joined(clip(said, _OUTPUT), made)
+    return _joined(clip(_shown(said, told), _OUTPUT), made)
+
+
+def _shown(text: str, told: Told) -> str:
+    return told(clip(text, _TOLD)) if text else ""
 
 
 def queries_line(ran: Iterable[StatementRan], language: Language) -> str:

@@ -53,6 +53,17 @@ def restored(text: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: values.get(match.group(), match.group()), text)
 
 
+def hidden(text: str, kinds: Collection[PersonalKind], given: Mapping[str, str]) -> str:
+    """The text for people who are to read placeholders. `given` are those that the model was shown; another value has
+    no number yet and stands as <email>."""
+    by_value = {value: placeholder for placeholder, value in reversed(tuple(given.items()))}
+    parts, end = [], 0
+    for found in find(text, kinds):
+        parts += [text[end : found.start], by_value.get(text[found.start : found.end], f"<{found.kind}>")]
+        end = found.end
+    return "".join([*parts, text[end:]])
+
+
 class Masker:
     """Masks the texts of one request. `given` are the placeholders so far; `new` collects those that it adds."""
 

@@ -48,7 +48,9 @@ class LiveProgress:
         """The cell is in this line now. It may be said by another thread."""
         if where.line is None:
             return
-        source = clip(where.source.strip(), _SOURCE_CHARS)
+        source = clip(self._turn.told(where.source.strip()), _SOURCE_CHARS)
+        if not source:
+            return
         told = say("progress_line", self._turn.language, line=where.line, source=source)
         if told != self._where:
             self._where = told
@@ -97,8 +99,11 @@ def show_progress(
     turn: OpenTurn, status: str, *, running: RunCell | None = None, output: str = "", where: str = ""
 ) -> None:
     """Show the turn's card as it is now. `status` is the phrase of the status line."""
-    view = partial(progress_of, turn.steps, turn.language, currency=turn.context.settings.budget.currency)
+    currency = turn.context.settings.budget.currency
+    view = partial(progress_of, turn.steps, turn.language, currency=currency, told=turn.told)
     if running is None:
         turn.show.progress(view(note=clip(output.strip().rpartition("\n")[2], NOTE_CHARS)), status)
     else:
+        if turn.told is not str:
+            output = output[: output.rfind("\n") + 1]  # half of a personal value would not be found
         turn.show.progress(view(running=running, live_output=output, where=where), status)

@@ -11,9 +11,9 @@ from core.steps import Briefed, LeaseGone, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import chosen_model
 from workers.agent.effective_steps import effective_steps
-from workers.agent.turn import AgentLimits, Environment, SourceNote, ToolServerNote, Turn
+from workers.agent.turn import AgentLimits, Environment, SourceNote, Told, ToolServerNote, Turn
 from workers.delivery.deliver import Delivery
-from workers.delivery.progress import progress_of
+from workers.delivery.progress import ProgressView, TurnState, progress_of
 from workers.models.base import Model
 from workers.turn.access import permitted_mail
 from workers.turn.budgets import allowance, cost_bound
@@ -21,6 +21,7 @@ from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
 from workers.turn.selected import Selected
 from workers.turn.source_access import allowed_sources, people_of, question_of
+from workers.turn.telling import told_in
 from workers.turn.tool_access import allowed_servers
 
 _BY_RULES = "offline-analyst"
@@ -54,11 +55,13 @@ class OpenTurn:
             lease=lease,
             turn=row,
             interval_s=context.settings.slack.progress_interval_s,
-            view=lambda state: progress_of(self.steps, row.language, state, currency=context.settings.budget.currency),
+            view=self._progress,
             resumed=bool(self.steps),
             is_talk=state.is_talk,
         )
         self._is_lost = is_lost
+        self._told: tuple[int, Told] | None = None
+        """With the number of steps for which it was found out."""
         self.preferred = selected.preferred
         """What holds for a new turn by people's choice, until its first steps are stored."""
         self._has_no_mail = False
@@ -69,6 +72,17 @@ class OpenTurn:
         """With the people and the question for whom it was found out."""
         self._tools: tuple[frozenset[str], tuple[ToolServerNote, ...]] | None = None
         """With the people for whom it was found out."""
+
+    def _progress(self, state: TurnState) -> ProgressView:
+        currency = self.context.settings.budget.currency
+        return progress_of(self.steps, self.language, state, currency=currency, told=self.told)
+
+    @property
+    def told(self) -> Told:
+        """What everybody in the thread may read of the outputs and the code of its cells, as of the last step."""
+        if self._told is None or self._told[0] != len(self.steps):
+            self._told = (len(self.steps), told_in(self.context, self.thread_id, self.turns))
+        return self._told[1]
 
     @property
     def thread_id(self) -> str:
@@ -188,6 +202,7 @@ class OpenTurn:
             sees=model.sees and not context.settings.privacy_in(channel).redact,
             approvals=context.settings.approvals_in(channel).ask,
             costs=cost_bound(context.settings, channel, model.name, self.second_model.name),
+            told=self.told,
             sections=context.settings.report_sections(channel) if model.name != _BY_RULES else (),
         )
 

@@ -101,14 +101,16 @@ def test_a_card_in_a_talk_of_people_has_a_leave_button_in_every_state(golden: Go
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_stopped_turn_says_who_stopped_it_and_what_was_done(golden: Golden, language: str) -> None:
     halted = RAN.model_copy(update={"cell_id": "c3", "title": "Train <model>", "status": "killed", "notice": "…"})
-    text = stopped_text("Bo", [FAILED, RAN, halted], language)  # type: ignore[arg-type]
+    text = stopped_text("Bo", [FAILED, RAN, halted], language, told=str)  # type: ignore[arg-type]
     step = GaveUp(reason="stopped", text=text, fault="user")
     golden(f"blocks/stopped_{language}.json", drawn(gave_up_blocks(step, language, [RAN, halted])))  # type: ignore[arg-type]
 
 
 @given(st.lists(st.text(max_size=400), max_size=20))
 def test_whatever_cells_were_called_a_stop_keeps_slacks_limits(titles: list[str]) -> None:
-    text = stopped_text("x" * 300, [RAN.model_copy(update={"title": title, "stdout": title}) for title in titles], "en")
+    text = stopped_text(
+        "x" * 300, [RAN.model_copy(update={"title": title, "stdout": title}) for title in titles], "en", told=str
+    )
     drawn(gave_up_blocks(GaveUp(reason="stopped", text=text, fault="user"), "en"))
 
 
