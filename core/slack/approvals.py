@@ -45,10 +45,11 @@ def approval_message(draft: Draft, turn_id: str, language: Language) -> SlackMes
     blocks: list[Block] = [kit.paragraph(clip(asked, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more", language, lines=more))))
-    hidden = hidden_line(language, question.question, approval.code)
-    if about := [*filter(None, [hidden]), *map(with_hidden_shown, about_lines(approval, language))]:
+    hidden = hidden_line(language, question.question, approval.code, approval.folded)
+    masked = say("approval_masked", language) if approval.folded else ""
+    if about := [*filter(None, [hidden, masked]), *map(with_hidden_shown, about_lines(approval, language))]:
         blocks.append(kit.paragraph("\n".join(about)))
-    blocks.append(kit.actions(*_buttons(draft, approval, turn_id, language, is_cut=bool(more))))
+    blocks.append(kit.actions(*_buttons(draft, approval, turn_id, language, is_cut=bool(more or approval.folded))))
     hint = "approval_hint" if approval.what in ("python", "bash") else "approval_hint_statement"
     blocks.append(kit.context(escape(say(hint, language))))
     blocks += _people(draft, language)

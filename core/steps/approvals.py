@@ -18,7 +18,8 @@ class Finding(Value):
 class Approval(Value):
     """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, the result
     of a stage of it, or an expensive call of a model ("extra": one that an answer can do without). Their text is `code`
-    too; the code of a stage's cells is `folded`. `micros` is what a call is estimated to cost, in millionths.
+    too; the code of a stage's cells is `folded`, and so is the whole of a statement whose `code` has
+    placeholders. `micros` is what a call is estimated to cost, in millionths.
 
     `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are known
     without running the code: the rules that it falls under, and the names of files and sources.

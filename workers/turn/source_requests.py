@@ -24,7 +24,7 @@ from core.steps import (
     open_question,
 )
 from core.telemetry import get_logger
-from core.values import StoredFile
+from core.values import StoredFile, ThreadKey
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
 from workers.agent.source import computed_names
@@ -38,6 +38,7 @@ from workers.turn.kept_rows import asked_of, keep_answer, keep_rows, room_left
 from workers.turn.open_turn import OpenTurn
 from workers.turn.private_answer import take_to_direct_message
 from workers.turn.source_access import is_private, refusal_of
+from workers.turn.telling import with_placeholders
 
 log = get_logger(__name__)
 
@@ -138,7 +139,9 @@ class SourceRequests:
             text = say(phrase, language, source=source, rows=number(expected, language))
             options = say("confirm_run", language), say("confirm_skip", language)
             until = time.time() + settings.confirm_minutes * 60
-            approval = Approval(what="statement", title=source, code=sql, reads=(source,))
+            shown = with_placeholders(self._turn.context, ThreadKey.parse(self._turn.thread_id), self._turn.turns)(sql)
+            whole = sql if shown != sql else ""
+            approval = Approval(what="statement", title=source, code=shown, folded=whole, reads=(source,))
             self._turn.append(
                 Questioned(call_id=call_id, question=text, options=options, until=until, approval=approval)
             )

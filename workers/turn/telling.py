@@ -28,6 +28,12 @@ def told_in(context: TurnContext, thread_id: str, turns: Sequence[Sequence[Step]
     thread, held = ThreadKey.parse(thread_id), data_held(turns)
     if any(held) and not _all_may_have(context, thread, held):
         return _nothing
+    return with_placeholders(context, thread, turns)
+
+
+def with_placeholders(context: TurnContext, thread: ThreadKey, turns: Sequence[Sequence[Step]]) -> Told:
+    """What may be told of personal values in the thread of these turns: placeholders, if the team wants them in
+    reports."""
     privacy = context.settings.privacy_in(thread.channel)
     if not privacy.redact or privacy.reports == "values":
         return str

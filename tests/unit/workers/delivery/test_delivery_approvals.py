@@ -118,6 +118,17 @@ def test_the_question_whether_a_statement_may_run(golden: Golden) -> None:
     golden("blocks/approval_statement.json", {"text": message.text, "blocks": message.blocks})
 
 
+def test_a_statement_with_placeholders_says_so_and_opens_whole() -> None:
+    masked, whole = "SELECT 1 WHERE mail = '<email>'", "SELECT 1 WHERE mail = 'zoe@shop.example'"
+    approval = Approval(what="statement", title="shop", code=masked, folded=whole, reads=("shop",))
+    question = Questioned(call_id="confirm:1", question="May it run?", options=("Run", "Skip"), approval=approval)
+    decision = decided_message(question, decided("run"), "en")
+    shown = json.dumps([approval_message(Draft(question), TURN, "en").blocks, decision.blocks])
+    assert ("<email>" in shown, "zoe@" in shown, '"Show all"' in shown) == (True, False, True)
+    assert "Personal values stand here as placeholders" in shown
+    assert whole in json.dumps(code_view(question, "en"))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_question_once_it_is_decided(golden: Golden, language: Language) -> None:
     ends = [

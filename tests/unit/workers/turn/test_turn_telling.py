@@ -95,6 +95,27 @@ def test_the_card_shows_personal_values_only_where_reports_do(new_world: NewWorl
         assert "KeyError: '<email_1>'" in world.text(key)
 
 
+MAIL_OF = cell('query("select name from customers where name = \'zoe" + chr(64) + "shop.example\'")', "Look")
+
+
+@pytest.mark.parametrize(("more", "shown"), [("", False), (VALUES, True)], ids=["placeholders", "values"])
+def test_a_statement_that_waits_shows_personal_values_only_where_reports_do(
+    asked: Asked,  # noqa: F811
+    more: str,
+    shown: bool,
+) -> None:
+    world = asked(MAIL_OF, MAIL_OF, more=f"strict = true\n{ON}{more}")
+    key = world.key  # type: ignore[attr-defined]
+    assert world.statuses(key) == ["waiting"]
+    assert ("zoe@" in posted(world), "<email>" in world.text(key)) == (shown, not shown)
+    assert ("Show all" in world.text(key)) != shown
+    world.decide(key, "run")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert ("zoe@" in posted(world)) == shown
+    assert world.steps(key, "cell")[-1]["status"] == "ok"
+
+
 @pytest.mark.parametrize("end", ["stop", "failed"])
 def test_an_end_without_an_answer_shows_placeholders(new_world: NewWorld, end: str) -> None:
     world = new_world(team=ON)
