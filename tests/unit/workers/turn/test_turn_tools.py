@@ -12,6 +12,7 @@ from schedule_world import work
 from tools_world import served, table
 from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
 
+from core.blobs import Blobs
 from core.thread_cells import Held
 from core.values import ThreadKey
 from tryout import replay
@@ -158,6 +159,18 @@ def test_after_a_reset_the_analyst_is_not_told_again_what_cells_printed_of_an_an
         world.say(words, thread=key, user=ANA)
         world.settle(key)
     assert not told(BEN)
+
+
+def test_a_reset_deletes_the_answers_that_were_kept(asked: Asked) -> None:
+    world = asked(SEARCH, more=FREE)
+    key = world.key  # type: ignore[attr-defined]
+    (call,) = ran(world)[0]["tool_calls"]
+    answer = call["answer"]["sha256"]
+    assert Blobs(world.settings.files).has(answer)
+    for words in ("reset", "yes"):
+        world.say(words, thread=key, user=ANA)
+        world.settle(key)
+    assert not Blobs(world.settings.files).has(answer)
 
 
 def test_a_call_that_gave_nothing_leaves_nothing_to_hold_back(asked: Asked) -> None:
