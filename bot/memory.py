@@ -56,6 +56,8 @@ class Proposals:
             claim = _message(thread, user, ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
             if not self._handler.gate.may(claim):
                 return "refused"
+            if proposed.what in ("playbook", "function") and not self._may_look(thread, press):
+                return "refused"
             language = self._language(user)
             if proposed.what == "program" and not code_parts(proposed.text):
                 self._slack.whisper(thread, user, escape(say("build_no_form", language)))
@@ -74,14 +76,17 @@ class Proposals:
         claim = _message(thread, press.user, press.ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
         if not self._handler.gate.may(claim):
             return "refused"
-        # The model was shown what cells of the thread printed.
-        held = told_from(list(self._store.thread_steps(thread.id).values()))
-        if not self._handler.gate.may_look(pressed(thread, press.user, press.ts), held):
+        if not self._may_look(thread, press):
             return "refused"
         language = self._language(press.user)
         if not self._slack.open_form(thread, press.trigger, drawn.prompts_view(proposed, language)):
             self._slack.whisper(thread, press.user, escape(say("approval_no_form", language)))
         return "shown"
+
+    def _may_look(self, thread: ThreadKey, press: Press) -> bool:
+        """Whether a person may see what cells of the thread printed: the model was shown it, and pages say it."""
+        held = told_from(list(self._store.thread_steps(thread.id).values()))
+        return self._handler.gate.may_look(pressed(thread, press.user, press.ts), held)
 
     def submit(self, body: Mapping[str, Any], team: str) -> dict[str, str]:
         """Take in a form. Returns what is wrong with it, a sentence under each field; {} when the form may close.

@@ -118,6 +118,15 @@ def test_what_the_model_was_told_is_shown_to_those_who_may_ask_the_sources_of_th
     assert press(threadbook, Taking(may_have=frozenset({"shop"})), thread, "prompts") == "shown"
 
 
+@pytest.mark.parametrize("what", ["playbook", "function"])
+def test_change_opens_a_page_of_cells_for_those_who_may_ask_their_sources(threadbook: Bot, what: str) -> None:  # noqa: F811
+    ran = StatementRan(source="shop", sql="select 1", rows=1)
+    cell = CellRan(call_id="c", cell_id="x", title="Look", code="1", status="ok", statements=(ran,))
+    thread = proposed(threadbook, cell, PROPOSED.model_copy(update={"what": what}))
+    assert press(threadbook, Taking(), thread, "edit") == "refused"
+    assert press(threadbook, Taking(may_have=frozenset({"shop"})), thread, "edit") == "form"
+
+
 def test_change_opens_a_form_for_those_who_may(threadbook: Bot) -> None:  # noqa: F811
     thread = proposed(threadbook, PROPOSED)
     assert press(threadbook, Taking(may=False), thread, "edit") == "refused"

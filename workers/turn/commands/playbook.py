@@ -14,18 +14,21 @@ from core.steps import Commanded, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import Language
 from executor.client import HostUnavailable, RequestError
+from workers.agent.about_steps import data_held
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, plan
 from workers.memory.playbooks.drafting import Draft, draft
 from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
 from workers.memory.team import memory_of
+from workers.turn.access import held_back
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
 from workers.turn.commands.memory import propose
 from workers.turn.commands.thread import CommandThread
 from workers.turn.second_input import SecondRun, second_run, with_second
 from workers.turn.source_tables import tables_now, with_types
 from workers.turn.team_memory import spaces_in
+from workers.turn.telling import told_in
 
 log = get_logger(__name__)
 
@@ -43,17 +46,25 @@ class Proven:
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the draft for review; say why not where the thread has no report with code behind it."""
+    """Post the draft for review; say why not where the thread has no report with code behind it.
+
+    Its stages say what cells showed, also before a reset: it is for who may have that, and says what everybody may.
+    """
     command, language = thread.command, thread.language
     turns = reported(upto(thread, command.text))
     if not turns:
         thread.answer(say("playbook_no_report", language), done=False)
         return ()
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, data_held(turns)):
+        thread.answer(refusal, done=False)
+        return ()
     proven = prove(thread, turns)
     if proven is None:
         thread.answer(say("playbook_no_code", language), done=False)
         return ()
-    book = replace(proven.draft.playbook, proof=proven.proof)
+    told = told_in(thread.context, thread.lease.thread_id, turns)
+    stages = tuple(replace(each, shows=told(each.shows) or "…") for each in proven.draft.playbook.stages)
+    book = replace(proven.draft.playbook, stages=stages, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
     book = replace(book, inputs=with_types(book.inputs, tables))
     spaces = spaces_in(thread.context, thread.lease.thread_id)

@@ -21,11 +21,13 @@ from core.telemetry import get_logger
 from core.values import Language, StoredFile
 from executor.client import HostUnavailable, RequestError
 from executor.values import CellResult
+from workers.agent.about_steps import data_held
 from workers.agent.rerun import Plan, plan
 from workers.agent.text import one_line
 from workers.delivery.reports import command_line
 from workers.delivery.reports.command_line import DATA_BYTES, Option, Program
 from workers.memory.playbooks.drafting import Draft, draft
+from workers.turn.access import held_back
 from workers.turn.clean_room import Room, RoomTaken
 from workers.turn.commands.playbook import reported, upto
 from workers.turn.commands.schedule import unseeded
@@ -63,6 +65,10 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     turns = reported(upto(thread, thread.command.text))
     if not turns:
         thread.answer(say("program_no_report", language), done=False)
+        return ()
+    command = thread.command
+    if refusal := held_back(thread.context, thread.key, command.user, command.author, data_held(turns)):
+        thread.answer(refusal, done=False)
         return ()
     turn_id = list(store.thread_steps(thread.lease.thread_id))[len(turns) - 1]
     key = f"{turn_id}:program"

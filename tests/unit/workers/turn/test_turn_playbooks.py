@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from test_turn_approvals import AtOnce
+from test_turn_sources import asked  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, World, cell, finish
 
 from bot.memory import Proposals
@@ -184,6 +185,21 @@ def test_only_who_asked_or_an_admin_approves(world: World) -> None:
     assert pages(world) == []
     decide(world, key, "keep", user=ANA)
     assert len(pages(world)) == 1
+
+
+def test_nobody_has_edited_code_run_on_rows_that_they_may_not_query(asked: Any) -> None:  # noqa: F811
+    look = "n = query('select 1234 as n from orders', 'shop')\nprint('sum', int(n.n.sum()))"
+    world = asked(
+        cell(look), finish("The sum is **4,936**."), more=f'people = ["{ANA}"]\n[access]\nteach = ["members"]\n'
+    )
+    world.say("keep this as a playbook", thread=world.key)
+    world.settle(world.key)
+    wrong = proposed(world, world.key).text.replace("int(n", "1 + int(n")
+    assert wrong != proposed(world, world.key).text
+    for user, count in ((BEN, 0), (ANA, 1)):
+        decide(world, world.key, "keep", user=user, text=wrong)
+        assert len(pages(world)) == count, user
+    assert "4937" in read_playbook(pages(world)[0]).proof.replace(",", "")
 
 
 def test_a_deleted_thread_leaves_the_playbook_and_nothing_else(world: World) -> None:

@@ -403,6 +403,21 @@ def test_a_file_of_a_report_before_a_reset_is_for_who_may_ask_its_sources(asked:
     assert REFUSED in world.text(key)
 
 
+@pytest.mark.parametrize("words", ["make this a program", "keep as playbook"])
+def test_what_is_made_of_a_report_before_a_reset_is_for_who_may_ask_its_sources(asked: Asked, words: str) -> None:
+    look = "names = query('select name from customers', source='shop').name\nprint('bought by', names[1], len(names))"
+    world = asked(cell(look), finish("There are 2 of them: `len(names)`."), more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    follows(world, "reset", user=ANA)
+    follows(world, "yes", user=ANA)
+    for user, may in ((BEN, False), (ANA, True)):
+        before = len(world.messages(key, ours=True))
+        follows(world, words, user=user)
+        said = "".join(message_text(message) for message in world.messages(key, ours=True)[before:])
+        assert (REFUSED in said, "python main.py" in said or "for review" in said) == (not may, may), said
+        assert "bought by" not in said, "not everybody may have the rows"
+
+
 def test_a_guest_who_came_into_the_channel_ends_what_everybody_may_do_with_the_rows(asked: Asked) -> None:
     world = asked(COUNT)
     world.slack.flags[BEN] = {"is_restricted": True}
