@@ -30,6 +30,7 @@ from workers.sources.errors import SourceAway
 from workers.turn.clean_room import Room
 from workers.turn.files import DESCRIBE_TIMEOUT_S
 from workers.turn.live_rows import LiveRows
+from workers.turn.telling import told_in
 
 TRIES = 5
 """Runs of one due time that may fail without a fault of code or data."""
@@ -114,7 +115,7 @@ class ScheduledRuns:
                 stop=is_unwanted,
             )
         except Drifted as error:
-            return RunOutcome(why="drift", details=error.details)
+            return RunOutcome(why="drift", details=self._told(schedule, turns, error.details))
         seconds = round(time.monotonic() - began, 1)
         if rows.is_away and claimed.tries < TRIES:
             raise SourceAway(rows.refused)
@@ -147,16 +148,23 @@ class ScheduledRuns:
     ) -> RunOutcome:
         """The figures of a run, or why they are not to be shown."""
         if rows.drift:
-            return RunOutcome(why="drift", details=tuple(dict.fromkeys(rows.drift)))
+            return RunOutcome(why="drift", details=self._told(schedule, turns, tuple(dict.fromkeys(rows.drift))))
         parts = [part for _, part in made.parts]
         failed = [ran[part.cell.cell_id] for part in parts if part.kept == "whole"]
         if broken := next((cell for cell in failed if cell.status != "ok"), None):
-            return RunOutcome(why="failed", details=(_failure(broken),))
+            return RunOutcome(why="failed", details=self._told(schedule, turns, (_failure(broken),)))
         figures = figures_now(effective_steps(turns), made, ran)
         seen = {figure.place for figure in figures}
         if missing := [figure.name for figure in schedule.shown if figure.place not in seen]:
             return RunOutcome(why="drift", details=_not_shown(missing, schedule.order.language))
         return RunOutcome(figures=tuple(figures))
+
+    def _told(
+        self, schedule: ScheduleRow, turns: Sequence[Sequence[Step]], details: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """The details as everybody in the thread may read them: they quote values of the data."""
+        told = told_in(self._settings, self._access, schedule.thread_id, turns)
+        return tuple(filter(None, map(told, details))) or (say("details_held", schedule.order.language),)
 
     def _turns(self, schedule: ScheduleRow) -> list[list[Step]]:
         """The thread up to the report; empty when that is gone."""

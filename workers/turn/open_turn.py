@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from core.authorization import Authorizer
 from core.rows import Spent, StoredMessage
 from core.steps import Briefed, LeaseGone, Step
 from core.values import Language, Lease, ThreadKey
@@ -81,7 +82,9 @@ class OpenTurn:
     def told(self) -> Told:
         """What everybody in the thread may read of the outputs and the code of its cells, as of the last step."""
         if self._told is None or self._told[0] != len(self.steps):
-            self._told = (len(self.steps), told_in(self.context, self.thread_id, self.turns))
+            context = self.context
+            access = Authorizer(context.settings, context.store, context.slack)
+            self._told = (len(self.steps), told_in(context.settings, access, self.thread_id, self.turns))
         return self._told[1]
 
     @property

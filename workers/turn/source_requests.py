@@ -139,7 +139,8 @@ class SourceRequests:
             text = say(phrase, language, source=source, rows=number(expected, language))
             options = say("confirm_run", language), say("confirm_skip", language)
             until = time.time() + settings.confirm_minutes * 60
-            shown = with_placeholders(self._turn.context, ThreadKey.parse(self._turn.thread_id), self._turn.turns)(sql)
+            turn = self._turn
+            shown = with_placeholders(turn.context.settings, ThreadKey.parse(turn.thread_id), turn.turns)(sql)
             whole = sql if shown != sql else ""
             approval = Approval(what="statement", title=source, code=shown, folded=whole, reads=(source,))
             self._turn.append(

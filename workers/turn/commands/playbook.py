@@ -28,7 +28,6 @@ from workers.turn.commands.thread import CommandThread
 from workers.turn.second_input import SecondRun, second_run, with_second
 from workers.turn.source_tables import tables_now, with_types
 from workers.turn.team_memory import spaces_in
-from workers.turn.telling import told_in
 
 log = get_logger(__name__)
 
@@ -62,7 +61,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if proven is None:
         thread.answer(say("playbook_no_code", language), done=False)
         return ()
-    told = told_in(thread.context, thread.lease.thread_id, turns)
+    told = thread.told(turns)
     stages = tuple(replace(each, shows=told(each.shows) or "…") for each in proven.draft.playbook.stages)
     book = replace(proven.draft.playbook, stages=stages, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)

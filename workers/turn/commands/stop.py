@@ -11,7 +11,6 @@ from executor.client import HostUnavailable
 from workers.agent.about_steps import cells
 from workers.delivery.endings import stopped_text
 from workers.turn.commands.thread import CommandThread
-from workers.turn.telling import told_in
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
@@ -26,6 +25,6 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         # What was stored since the message was deleted may quote it: this worker had read it.
         words = [step.text for step in thread.turns[-1] if isinstance(step, Asked) and step.ts in deleted]
         thread.context.store.redact(thread.lease, words, deleted)
-    told = told_in(thread.context, thread.lease.thread_id, thread.turns)
+    told = thread.told(thread.turns)
     text = stopped_text(author, cells(thread.turns[-1]), thread.language, told=told, why=why)
     return (GaveUp(reason=STOPPED, text=text, fault="user"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from core.authorization import Authorizer
 from core.commands import commands
 from core.held_files import Held
 from core.interactions import Reaction
@@ -15,10 +16,12 @@ from core.slack.uploads import Upload
 from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import opens_turn
+from workers.agent.turn import Told
 from workers.turn.access import permitted_mail
 from workers.turn.context import TurnContext
 from workers.turn.holding import asked_about, held, must_wait, show_held, stored
 from workers.turn.open_turn import OpenTurn
+from workers.turn.telling import told_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,12 @@ class CommandThread:
     def opens_turn(self) -> bool:
         """Whether the present turn was opened by this command."""
         return bool(self.turns) and opens_turn(self.turns[-1], self.command)
+
+    def told(self, turns: Sequence[Sequence[Step]]) -> Told:
+        """What everybody in the thread may read of the outputs and the code of these turns."""
+        context = self.context
+        access = Authorizer(context.settings, context.store, context.slack)
+        return told_in(context.settings, access, self.lease.thread_id, turns)
 
     def stop_asked(self) -> bool:
         """Whether somebody who may asked for a stop that is not read yet."""

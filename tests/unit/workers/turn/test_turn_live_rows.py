@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,6 +100,38 @@ def test_values_of_another_unit_stop_the_schedule_and_other_values_of_the_same_d
     text = shop.run()
     assert "column 'amount': the middle value was 13.5" in text
     assert shop.state() == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("more", "shown", "held"),
+    [
+        ("", "KeyError: 'zoe@shop.example'", False),
+        ('[privacy]\nredact = ["email"]\n', "KeyError: '<email>'", False),
+        ('[privacy]\nredact = ["email"]\nreports = "values"\n', "KeyError: 'zoe@shop.example'", False),
+        (f'people = ["{ANA}"]\n', "the details are for people who may query its data", True),
+    ],
+    ids=["all", "placeholders", "values", "people"],
+)
+def test_why_a_run_stopped_shows_what_everybody_in_the_thread_may_read(
+    new_world: NewWorld, tmp_path: Path, more: str, shown: str, held: bool
+) -> None:
+    shop = of_file(new_world(team=TEAM + more), tmp_path / "shop.db")
+    try:
+        shop.schedule(f"{ASK}\nif len(orders) > 4:\n    raise KeyError('zoe' + chr(64) + 'shop.example')")
+        shop.change("INSERT INTO orders VALUES (5, 2, 10.00, NULL)")
+        assert shown in html.unescape(shop.run())
+        (found,) = shop.world.store.schedules(shop.key.id)
+        assert shown in found.reason
+    finally:
+        shop.close()
+    shop = of_file(new_world(team=TEAM + more), tmp_path / "other.db")
+    try:
+        shop.change(*many(1))
+        shop.schedule(report=finish("There are **30** orders."))
+        shop.change(*many(1000))
+        assert ("13.5" not in shop.run()) == held
+    finally:
+        shop.close()
 
 
 def test_who_may_not_ask_a_source_schedules_no_report_from_it(new_world: NewWorld, tmp_path: Path) -> None:
