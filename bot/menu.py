@@ -38,6 +38,7 @@ from core.slack.writer import SlackWriter
 from core.stepping_in import ContextChange, Speech
 from core.store import Store
 from core.telemetry import get_logger
+from core.thread_cells import told_from
 from core.values import Language, ThreadKey
 
 log = get_logger(__name__)
@@ -136,6 +137,8 @@ class MessageMenu:
                 self._command(used, FORK_HERE, ForkPoint(message=form.ts).encode())
                 return {}
             case "edit":
+                if not self._may_edit(form, used):
+                    return {}
                 edit = self._edit_view(form, used.thread, used.language)
                 if edit is None:
                     return wrong_in(drawn.CHOICE, say("context_not_there", used.language))
@@ -175,6 +178,12 @@ class MessageMenu:
             return wrong_in(field_id(0), say("menu_empty", used.language))
         self._command(used, CONTEXT, ContextChange(do="edit", message=form.ts, text=text).encode())
         return {}
+
+    def _may_edit(self, form: MenuForm, used: Used) -> bool:
+        """Whether a person may read what the analyst reads of a message, as in the window of its versions. Others are
+        told. What they write in the form is asked about again."""
+        held = told_from(list(self._store.thread_steps(used.thread.id).values()))
+        return self._handler.gate.may_look(pressed(used.thread, used.user, form.ts), held, by_window=True)
 
     def _edit_view(self, form: MenuForm, thread: ThreadKey, language: Language) -> View | None:
         text = text_of(self._store, thread, form.ts)

@@ -195,6 +195,16 @@ def test_a_message_that_is_edited_for_the_model_keeps_its_original(world: World)
     )
 
 
+def test_a_guest_does_not_read_what_members_wrote_for_the_model(world: World) -> None:
+    office = Office(world, finish("Done."))
+    key = office.say("count the herons")
+    office.fill(office.choose(key.root_ts, key, "edit")["view"], "count the ospreys", key)
+    world.settle(key)
+    world.slack.flags[BEN] = {"is_restricted": True}
+    assert "ospreys" not in json.dumps(office.choose(key.root_ts, key, "edit", user=BEN))
+    assert [user for user, text in world.slack.whispers if "guest" in text.casefold()] == [BEN]
+
+
 def test_a_note_that_no_turn_has_read_is_edited_without_its_word(world: World) -> None:
     office = Office(world, finish("Done."), finish("Done."))
     key = office.say("how many?")
