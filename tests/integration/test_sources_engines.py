@@ -497,7 +497,8 @@ def test_a_right_that_was_taken_away_is_gone_once_the_rights_are_looked_at(world
         assert len(rows(source, driver, "SELECT id FROM orders")) == 4
         cursor.execute(f"REVOKE SELECT ON {database}.* FROM '{login}'@'127.0.0.1'")
         try:
-            with pytest.raises(StatementFailed, match="denied"):
+            # the server refuses it, or our guard where the tables have been looked at since
+            with pytest.raises((StatementFailed, Refused), match=r"denied|no table orders that may be read"):
                 rows(source, driver, "SELECT id FROM orders")
         finally:
             cursor.execute(f"GRANT SELECT ON {database}.* TO '{login}'@'127.0.0.1'")
