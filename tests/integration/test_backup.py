@@ -55,9 +55,9 @@ def carry_out(name: str, home: Path, backup: Path) -> None:
 
 
 @contextmanager
-def services(home: Path, url: str, redis_url: str, script: Path) -> Iterator[Processes]:
+def services(home: Path, people: LocalSlack, redis_url: str, script: Path) -> Iterator[Processes]:
     """Bot and worker service with this home; they may be killed before the block ends."""
-    settings = settings_for(home, url, redis_url)
+    settings = settings_for(home, str(people.http.base_url).rstrip("/"), redis_url)
     variables = {
         "SLACK_API_URL": settings.slack_api_url,
         "SLACK_BOT_TOKEN": "xoxb-playground",
@@ -92,32 +92,52 @@ def last_cell(home: Path, key: ThreadKey) -> CellRan:
         return [step for step in store.steps(store.turns(key.id)[-1].id) if isinstance(step, CellRan)][-1]
 
 
-def test_everything_is_killed_and_restored_and_the_thread_goes_on_with_its_variables(
-    tmp_path: Path, redis_url: str
-) -> None:
-    first, second, backup, script = (tmp_path / name for name in ("first", "second", "backup", "script.json"))
-    first.mkdir()
-    script.write_text(SCRIPT, encoding="utf-8")
+@contextmanager
+def local_slack() -> Iterator[LocalSlack]:
+    """The people of a Slack of the playground."""
     with (
         running(options=PATIENT_SLACK) as slack,
         httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False) as http,
     ):
-        people = LocalSlack(http)
-        with services(first, slack.url, redis_url, script) as processes:
-            eventually(people.bot_is_connected, "a bot that listens")
-            key = people.say("#sales", "ana", "@threadbook set it").thread
-            eventually(lambda: done(first, key, 1), "the first answer")
+        yield LocalSlack(http)
+
+
+@contextmanager
+def first_answer(people: LocalSlack, home: Path, redis_url: str, script: Path) -> Iterator[tuple[Processes, ThreadKey]]:
+    """A bot and a worker that have answered one question, and its thread."""
+    home.mkdir()
+    with services(home, people, redis_url, script) as processes:
+        eventually(people.bot_is_connected, "a bot that listens")
+        key = people.say("#sales", "ana", "@threadbook set it").thread
+        eventually(lambda: done(home, key, 1), "the first answer")
+        yield processes, key
+
+
+@contextmanager
+def restored(people: LocalSlack, home: Path, backup: Path, script: Path) -> Iterator[None]:
+    """A bot and a worker on a restored backup, with an empty Redis."""
+    carry_out("restore", home, backup)
+    with (
+        embedded_redis(home.parent / "other-redis.log") as empty,
+        services(home, people, empty, script),
+    ):
+        yield
+
+
+def test_everything_is_killed_and_restored_and_the_thread_goes_on_with_its_variables(
+    tmp_path: Path, redis_url: str
+) -> None:
+    first, second, backup, script = (tmp_path / name for name in ("first", "second", "backup", "script.json"))
+    script.write_text(SCRIPT, encoding="utf-8")
+    with local_slack() as people:
+        with first_answer(people, first, redis_url, script) as (processes, key):
             processes.running["worker"].terminate()
             processes.running["worker"].wait(PATIENCE_S)
             carry_out("backup", first, backup)
             kill_all(processes)
         shutil.rmtree(first)
-        carry_out("restore", second, backup)
-        assert (second.stat().st_mode & 0o777, (second / "threadbook.db").stat().st_size > 0) == (0o700, True)
-        with (
-            embedded_redis(tmp_path / "other-redis.log") as empty,
-            services(second, slack.url, empty, script),
-        ):
+        with restored(people, second, backup, script):
+            assert (second.stat().st_mode & 0o777, (second / "threadbook.db").stat().st_size > 0) == (0o700, True)
             eventually(people.bot_is_connected, "a bot that listens")
             people.say("#sales", "ana", "and one more?", thread_ts=key.root_ts)
             eventually(lambda: done(second, key, 2), "the second answer")
@@ -132,32 +152,20 @@ def test_a_copy_from_the_middle_of_a_cell_serves_the_thread_and_says_what_is_not
     tmp_path: Path, redis_url: str
 ) -> None:
     first, second, backup, script = (tmp_path / name for name in ("first", "second", "backup", "script.json"))
-    first.mkdir()
     script.write_text(IN_MID_CELL, encoding="utf-8")
 
     def runs(cell: str) -> bool:
         journals = (first / "sessions" / "threads").glob("*/cells.jsonl")
         return any(cell in journal.read_text(encoding="utf-8") for journal in journals)
 
-    with (
-        running(options=PATIENT_SLACK) as slack,
-        httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False) as http,
-    ):
-        people = LocalSlack(http)
-        with services(first, slack.url, redis_url, script) as processes:
-            eventually(people.bot_is_connected, "a bot that listens")
-            key = people.say("#sales", "ana", "@threadbook set it").thread
-            eventually(lambda: done(first, key, 1), "the first answer")
+    with local_slack() as people:
+        with first_answer(people, first, redis_url, script) as (processes, key):
             people.say("#sales", "ana", "and one more?", thread_ts=key.root_ts)
             eventually(lambda: runs("/t2/c1"), "the second cell")
             kill_all(processes)  # at rest, so that no file changes while it is copied
             carry_out("backup", first, backup)
         shutil.rmtree(first)
-        carry_out("restore", second, backup)
-        with (
-            embedded_redis(tmp_path / "other-redis.log") as empty,
-            services(second, slack.url, empty, script),
-        ):
+        with restored(people, second, backup, script):
             eventually(lambda: done(second, key, 2), "the second answer")
             cell = last_cell(second, key)
             said = "\n".join(message_text(message) for message in people.thread(key))
