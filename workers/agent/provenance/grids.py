@@ -170,6 +170,22 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     return grid
 
 
+def add_index(name: str, rows: Sequence[tuple[int, Sequence[str]]], reader: Reader, found: Found) -> None:
+    """Add the numbers by which the rows of a series are named, such as ids: people tell them. `name` is the index's."""
+    columns, column = Family(columns=True), label_of(name)
+    columns.add(column, name)
+    for line, row in rows:
+        number = number_in(row[0], reader.marks)
+        if number is not None and _LONG_NUMBER.fullmatch(row[0].strip()) and not is_year(row[0]):
+            place = reader.place(line, f"{row[0].strip()} · {name}")
+            fact = make_fact(number, place, reader.turn, ((columns, column),), set(key_of(name)))
+            if not fact.unit and fact.scale == 1.0:
+                fact.unit, fact.scale = unit_of(name)
+            found.facts.append(fact)
+
+
+_LONG_NUMBER = re.compile(r"\d{3,18}")
+"""Shorter ones may be places in a list."""
 _MISSING = frozenset(("", "nan", "none", "null", "nat", "na", "n/a", "<na>", "-", "–", "—"))
 
 

@@ -10,6 +10,7 @@ from workers.agent.provenance.grids import (
     Found,
     Reader,
     add_grid,
+    add_index,
     is_year,
     label_of,
     make_fact,
@@ -62,7 +63,8 @@ def read_text(text: str, reader: Reader) -> Found:
         block = lines[at:end]
         if len(block) >= 2:
             series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
-            if _table(block, reader, at + 1, found, series=series):
+            index = _index_above(lines, at) if series else ""
+            if _table(block, reader, at + 1, found, series=series, index=index):
                 at = end
                 continue
             tries += 1
@@ -147,8 +149,16 @@ _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \
 """What pandas prints below a series. Its first row is no header, even if its value could be a year."""
 
 
-def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, series: bool = False) -> bool:
-    """Read a block as a table; False when it is none."""
+def _index_above(lines: Sequence[str], at: int) -> str:
+    """The name of a series' index that is wider than the rows below it, as of counted ids. "" for none."""
+    above = lines[at - 1].strip() if at else ""
+    return above if re.fullmatch(r"[^\W\d]\w{0,60}", above) else ""
+
+
+def _table(
+    block: Sequence[str], reader: Reader, line: int, found: Found, *, series: bool = False, index: str = ""
+) -> bool:
+    """Read a block as a table; False when it is none. `index` is the name that stands above a series."""
     first = block[0]
     aligned = False
     if first.lstrip().startswith("|"):
@@ -177,6 +187,8 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, ser
         return False  # sentences that happen to be of one length
     header = [" ".join(row[at] for _, row in kept[:heads] if at < len(row) and row[at]) for at in range(width)]
     add_grid(header, body, values[heads:], reader, found)
+    if index and not heads:
+        add_index(index, body, reader, found)
     note_days(block, reader, found, line - 1)
     return True
 

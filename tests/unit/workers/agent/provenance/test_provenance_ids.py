@@ -42,3 +42,24 @@ def test_an_id_is_told_as_an_id() -> None:
 )
 def test_a_count_in_a_column_that_is_called_an_id_counts(report: str, output: str) -> None:
     assert "unsourced" not in states(report, output).values()
+
+
+COUNTED = "customer_id\n1001    14\n1002     9\n1003     7\nName: count, dtype: int64\n"
+PRICES = "price_eur\n2490    5\n4990    3\nName: count, dtype: int64\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "output"),
+    [
+        ("Customer 1001 ordered 14 times, customer 1002 9 times.", COUNTED),
+        ("Kunde 1001 bestellte am häufigsten (14 Mal), 5 Mal mehr als 1002.", COUNTED),
+        ("The most common price is €2,490, with 5 orders.", PRICES),
+    ],
+)
+def test_the_numbers_that_a_count_of_values_is_named_by_may_be_told(report: str, output: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize("said", ["1,002 kg", "€1,002", "1002 hours"])
+def test_an_id_that_was_counted_backs_no_amount_with_a_unit(said: str) -> None:
+    assert "unsourced" in states(f"They took {said}.", COUNTED).values()
