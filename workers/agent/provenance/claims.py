@@ -78,7 +78,7 @@ _ABBREVIATION = re.compile(
 )
 _CLAUSE = re.compile(
     r"[,;:](?=[\s\u2060\u3400-\u9fff])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
-    r"et|y|followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
+    r"et|y|followed by|–|—|vs\.?|versus|against|compared (?:to|with)|contre|frente a|gegenüber|→)(?=[ \u2060])|而|其次"
 )
 
 

@@ -21,6 +21,10 @@ MONTHS = "sales jan: 4821\nsales feb: 5193\n"
         (TABLE, "Im Jahr 2024 hatte Nord 1.411 Bestellungen nach 1.322 im Vorjahr."),
         (TABLE, "2024年Nord有1,411单，2023年1,322单。"),
         (TABLE, "| | 2023 | 2024 |\n|---|---|---|\n| Nord | 1,322 | 1,411 |\n"),
+        (TABLE, "In 2024, Nord had 1,411 orders against 1,322 in 2023."),
+        (TABLE, "In 2024, Nord had 1,411 orders compared with 1,322 in 2023."),
+        (TABLE, "En 2024, Nord compte 1 411 commandes contre 1 322 en 2023."),
+        (TABLE, "En 2024, Nord tuvo 1.411 pedidos frente a 1.322 en 2023."),
         (LINES, "2024 had 89 more orders than 2023."),
         (RECORD, "2024 revenue was 1,342,000, up 12.0 % from 1,198,000 in 2023."),
         (QUARTERS, "In Q2 Nord sold 540, after 410 in Q1."),
@@ -36,6 +40,7 @@ def test_a_period_in_a_name_is_known(output: str, report: str) -> None:
     [
         (TABLE, "In 2024 Nord had 1,322 orders.", "1,322"),
         (TABLE, "Nord had 1,411 orders in 2023.", "1,411"),
+        (TABLE, "In 2024, Nord had 1,322 orders against 1,411 in 2023.", "1,322"),
         (TABLE, "| | 2023 | 2024 |\n|---|---|---|\n| Nord | 1,411 | 1,322 |\n", "1,411"),
         (TABLE, "In 2025 Nord had 1,411 orders.", "2025"),
         (LINES, "In 2024 there were 1,322 orders.", "1,322"),
