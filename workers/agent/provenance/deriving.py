@@ -50,7 +50,12 @@ from workers.agent.provenance.words import (
 from workers.agent.provenance.workbench import Operand, Workbench, is_named
 
 _MONEY = set(CURRENCIES.values())
-_REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余|其他|剩", re.IGNORECASE)
+_REST = re.compile(
+    r"\b(?:rest|remain\w*|others?|miss(?:es|ed|ing)?|wrong(?:ly)?|fail(?:s|ed)?|not|übrig\w*|restlich\w*|anderen?|nicht|falsch"
+    r"|verfehlt|autres?|restante?s?|manqu\w+|otr[ao]s|falla\w*)\b|其余|其他|剩|漏|未|残り|逃",
+    re.IGNORECASE,
+)
+"""Words for the part that another figure of the sentence leaves: "59 % are found, so 41 % are missed"."""
 _OF = re.compile(
     r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |"
     r"all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$",
@@ -124,9 +129,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         if not claim.numeral.sign and not _is_change(claim):
             yield from _match(claim, bench, _of_step_before(claim, bench))
         if says(_REST, bench.sentence):
-            yield from _match(
-                claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
-            )
+            yield from _match(claim, bench, _rests(bench))
         return
     if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
         yield from _match(claim, bench, _differences(bench, percent=True), signed=True)
@@ -146,6 +149,14 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         yield from _match(claim, bench, _ratios(claim, bench))
     if not unit and has_word(key_of(claim.column), _SHARE | PERCENT_WORDS):
         yield from _match(claim, bench, _shares(claim, bench))
+
+
+def _rests(bench: Workbench) -> Iterator[Derived]:
+    for o in bench.said:
+        if o.percent:
+            yield Derived("rest", _facts(o), 100.0 - o.value)
+        elif o.fact is not None and 0.0 < o.value < 1.0 and o.fact.decimals > 1:  # a share such as 0.59
+            yield Derived("rest", _facts(o), 100.0 - 100.0 * o.value)
 
 
 def _facts(*operands: Operand) -> tuple[Fact, ...]:
