@@ -249,7 +249,7 @@ def test_a_turn_near_its_budget_is_told_to_report_what_it_knows(
     server.plan = [*steps, calls("finish", report="All **42**.", prompt=8_000, completion=100), CONTENT]
     talk = start_with(team).ask("How much was sold?")
     assert talk.turn.status == "done"
-    assert "Finish with what is known" in str(server.asked[2]["messages"])
+    assert "it has to be the report" in str(server.asked[2]["messages"])
     assert f"budget {scope} is nearly used up" in talk.report
     assert "All **42**." in talk.report
     assert talk.stack.store.spent(thread_id=talk.key.id).tokens < 30_000
