@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from patience import PATIENCE_S
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from services import missing
 
 expect.set_options(timeout=PATIENCE_S * 1_000)
@@ -59,3 +59,8 @@ def page_at(browser: Browser, url: str, *, is_cut_off: bool = False, **options: 
         context.close()
     told = [each for each in troubles if not (is_cut_off and "net::ERR_" in each)]
     assert (told, foreign) == ([], [])
+
+
+def scroll_to(found: Locator) -> None:
+    """Scroll to something that may be drawn again at this moment: Playwright's own way fails then."""
+    found.evaluate("each => each.scrollIntoView({block: 'center', behavior: 'instant'})")

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from builder_kit import FENCE, FINE, code, covered, reply
-from page_kit import browser, page_at
+from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Page, expect
 from wheel_kit import wheel
 
@@ -191,7 +191,7 @@ def test_packages_of_a_program_are_shown_to_a_person_and_installed_by_a_yes(brow
         expect(said.filter(has_text="wordtools 2.3.1, ").first).to_be_visible()
         expect(said.filter(has_text="plainwords 0.9, ").first).to_contain_text("its metadata names no licence")
         assert not list((tmp_path / "home").rglob("wordtools.py")), "nothing is unpacked before the yes"
-        install.scroll_into_view_if_needed()
+        scroll_to(install)
         snap(page, "program_packages")
         install.click()
         expect(said.filter(has_text="Tests: 1 of 1 pass").first).to_be_visible()
@@ -248,7 +248,7 @@ def test_two_people_write_a_requirement_file_and_get_a_program_which_a_change_re
         expect(thread.get_by_text("With a second argument").first).to_be_visible()
         page.set_viewport_size({"width": 390, "height": 720})
         expect(thread.get_by_role("button", name="Build")).to_be_visible()
-        thread.get_by_role("button", name="Build").scroll_into_view_if_needed()
+        scroll_to(thread.get_by_role("button", name="Build"))
         snap(page, "program_change_phone")
         thread.get_by_role("button", name="Build").last.click()
         expect(said.filter(has_text="Tests: 3 of 3 pass").first).to_be_visible()

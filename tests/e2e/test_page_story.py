@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from page_kit import browser, page_at
+from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tryout.stack import running
@@ -99,7 +99,7 @@ def last(thread: Locator, text: str) -> Locator:
     """The message of the thread with this text, scrolled to."""
     found = thread.locator(".message").filter(has_text=text).last
     expect(found).to_be_visible()
-    found.scroll_into_view_if_needed()
+    scroll_to(found)
     return found
 
 
@@ -160,7 +160,7 @@ def test_a_thread_becomes_a_playbook_then_a_weekly_report_that_drift_stops(brows
         make_due(home / "threadbook.db")  # paused: no run comes of it
         page.get_by_role("button", name="Resume").click()
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
-        page.get_by_role("button", name="Pause").scroll_into_view_if_needed()
+        scroll_to(page.get_by_role("button", name="Pause"))
         snap(page, "home_schedules")
 
         page.goto(f"{stack.url}/{CHANNEL}")
@@ -201,5 +201,5 @@ def test_a_thread_becomes_a_playbook_then_a_weekly_report_that_drift_stops(brows
         window.get_by_role("button", name="Close").last.click()
         expect(window).to_have_count(0)
         expect(page.get_by_text("Pinned by you")).to_be_visible()
-        page.get_by_text("Pinned by you").scroll_into_view_if_needed()
+        scroll_to(page.get_by_text("Pinned by you"))
         snap(page, "home_pinned_phone_dark")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from page_kit import browser, page_at
+from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Page, expect
 
 from tryout.stack import running
@@ -156,7 +156,7 @@ def test_two_people_approve_a_plan_and_its_stages_and_take_the_pen_in_between(br
         expect(thread.get_by_role("button", name="Approve", exact=True)).to_be_visible()
         page.set_viewport_size({"width": 390, "height": 720})
         page.emulate_media(color_scheme="dark")
-        thread.get_by_role("button", name="Approve", exact=True).scroll_into_view_if_needed()
+        scroll_to(thread.get_by_role("button", name="Approve", exact=True))
         snap(page, "stage_phone_dark")
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1000, "height": 720})
@@ -167,7 +167,7 @@ def test_two_people_approve_a_plan_and_its_stages_and_take_the_pen_in_between(br
 
         say(page, "run\n```\nprint('the west alone:', by_region['west'])\n```")
         expect(thread.get_by_text("the west alone: 30").last).to_be_visible()
-        thread.get_by_text("the west alone: 30").last.scroll_into_view_if_needed()
+        scroll_to(thread.get_by_text("the west alone: 30").last)
         snap(page, "own_code")
 
 
@@ -189,7 +189,7 @@ def test_files_wait_in_the_thread_and_go_after_a_press(browser: Browser, tmp_pat
         expect(thread.get_by_text("by_units.csv · 41 B")).to_be_visible()  # the card names the file too, folded
         expect(thread.get_by_text("sorted by units").first).to_be_visible()
         expect(thread.locator(".file").filter(has_text="by_units.csv")).to_have_count(0)
-        thread.get_by_role("button", name="Send all", exact=True).scroll_into_view_if_needed()
+        scroll_to(thread.get_by_role("button", name="Send all", exact=True))
         snap(page, "files_wait")
         press(page, "Send all")
         expect(thread.get_by_text("sent them").first).to_be_visible()
@@ -215,7 +215,7 @@ def test_a_message_is_left_out_of_what_the_analyst_reads(browser: Browser, tmp_p
         expect(message.locator("[data-reaction=no_entry_sign]")).to_be_visible()
         page.set_viewport_size({"width": 390, "height": 720})
         page.emulate_media(color_scheme="dark")
-        message.scroll_into_view_if_needed()
+        scroll_to(message)
         snap(page, "left_out_phone_dark")
 
 

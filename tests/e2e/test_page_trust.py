@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from page_kit import browser, page_at
+from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Page, expect
 
 from tryout.stack import Stack, running
@@ -127,7 +127,7 @@ def sees(page: Page, text: str, name: str) -> None:
     """The thread says this, and here is its picture."""
     found = page.locator("aside.thread").get_by_text(text).last
     expect(found).to_be_visible()
-    found.scroll_into_view_if_needed()
+    scroll_to(found)
     snap(page, name)
 
 
