@@ -1,8 +1,8 @@
 """Notes of what jobs put into the file store, on the node's disk, until the thread's steps name it.
 
 A worker that is killed cannot give up what it put for a thread that is purged meanwhile, and the purge does not know
-of it. The janitor of the node finds its note. The notes of one that was killed stay until
-the thread is purged, or needs what they name.
+of it. The janitor of the node finds its note. The notes of a killed worker stay until the thread is purged, or needs
+what they name.
 """
 
 from __future__ import annotations
