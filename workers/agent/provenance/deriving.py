@@ -155,7 +155,7 @@ def _rests(bench: Workbench) -> Iterator[Derived]:
     for o in bench.said:
         if o.percent:
             yield Derived("rest", _facts(o), 100.0 - o.value)
-        elif o.fact is not None and 0.0 < o.value < 1.0 and o.fact.decimals > 1:  # a share such as 0.59
+        elif o.fact is not None and 0.0 < o.value < 1.0 and (o.fact.decimals or 0) > 1:  # a share such as 0.59
             yield Derived("rest", _facts(o), 100.0 - 100.0 * o.value)
 
 
