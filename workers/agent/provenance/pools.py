@@ -28,6 +28,11 @@ _FEWEST_DIGITS = 2
 _MOST_STATISTICS = 12
 _MOST_LINES = 2_000
 _THAN = re.compile(r"\b(?:than|als|que|gegenüber|versus|compared (?:to|with))\b|qu['’]|比", re.IGNORECASE)
+_TAKEN_AWAY = re.compile(
+    r"\b(?:remov\w+|dropp\w+|exclud\w+|delet\w+|discard\w+|without|remain\w*|left|leav\w+|ohne|entfern\w+|bleib\w+"
+    r"|sans|exclu\w+|retir\w+|rest\w+|sin|elimin\w+|qued\w+)\b|去掉|删除|去除|剔除|剩|除外|除いて|削除|残",
+    re.IGNORECASE,
+)
 _BASE_CHARS = 40
 """The name of what a figure is compared with stands so near behind such a word."""
 _MONEY = frozenset(CURRENCIES.values())
@@ -60,6 +65,7 @@ def from_pool(claim: Claim, bench: Workbench, before: Sequence[Said]) -> Result 
         _of_lines(claim, bench),
         _of_statistics(claim, bench),
         _of_compared_lines(claim, bench),
+        _of_what_is_left(claim, bench),
         _of_tables(claim, bench),
     ):
         values = list(pool)
@@ -145,6 +151,19 @@ def _of_compared_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
             yield Result("change", (new, base), change, True, "")
         elif claim.numeral.unit != "%" and _compares(claim, bench):
             yield Result("difference", (new, base), new.scaled - base.scaled, True, new.unit or base.unit)
+
+
+def _of_what_is_left(claim: Claim, bench: Workbench) -> Iterator[Result]:
+    """What a figure of the sentence leaves of a printed line that it names: 10,445 of "rows: 10482" without the 37
+    duplicates."""
+    if claim.in_table or claim.numeral.unit in ("%", "pp") or not says(_TAKEN_AWAY, bench.sentence):
+        return
+    parts = [o.fact for o in bench.said if o.fact is not None and _is_of_line(o.fact)]
+    facts = bench.facts.facts if parts and len(bench.facts.facts) <= _MOST_LINES else []
+    for whole in (fact for fact in facts if _is_of_line(fact) and fact.words <= bench.words):
+        for part in parts:
+            if part.scaled < whole.scaled and (not part.unit or part.unit == whole.unit):
+                yield Result("difference", (whole, part), whole.scaled - part.scaled, False, whole.unit)
 
 
 def _is_of_line(fact: Fact) -> bool:
