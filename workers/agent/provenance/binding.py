@@ -57,6 +57,14 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 """Words directly before the first figure of a change. "Est de" and "es de" only say what a figure is."""
+_PERIOD_BEFORE = re.compile(
+    r"(?:\b(?:week|month|quarter|year|day) (?:before|earlier)|"
+    r"\b(?:previous|prior|preceding) (?:week|month|quarter|year|day)|\bVor(?:woche|monat|quartal|jahr|tag)\w{0,2}|"
+    r"\b(?:semaine|mois|trimestre|année) (?:précédente?|d['’]avant)|\b(?:semana|mes|trimestre|año) anterior|"
+    r"前一?[周月年天]|上[周月]|前[週月年日])[\s\u2060]*(?:[(（:：]|[的の])?[\s\u2060]*$",
+    re.IGNORECASE,
+)
+"""What stands directly before the figure of an earlier period: "188, a third more than the week before (141)"."""
 _FORMER = re.compile(r"(?:\b(?:from|after|nach|après|tras)\b|从)[\s\u2060]*$", re.IGNORECASE)
 """Words directly before what a figure was earlier, also without the figure that it became."""
 _REACHES = re.compile(
@@ -180,6 +188,8 @@ class Scene:
             named = self._named(claim, family, bases) or _other_days(family, bases)
         else:
             named = self._named(claim, family)
+        if named and _PERIOD_BEFORE.search(self.reading.text, claim.span[0], claim.start):
+            return _former(family, named) or named
         if named and _CONTRAST.search(self.reading.text, claim.clause[0], claim.start):
             return named | _former(family, named)  # "89 more in 2024: 1,411 instead of 1,322"
         if first is not claim or not named or self._stands_before(claim, family):

@@ -75,8 +75,27 @@ _MONTHS = {
     )
     for name in names.split()
 }  # fmt: skip
+_MONTH_BEFORE_DAY = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_IN_SMALL = {
+    name: number
+    for number, names in enumerate(
+        (
+            "janvier enero", "février fevrier febrero", "mars marzo", "avril abril", "mai mayo", "juin junio",
+            "juillet julio", "août aout agosto", "septembre septiembre setiembre", "octobre octubre",
+            "novembre noviembre", "décembre decembre diciembre",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+"""French and Spanish months. They are written in small letters, and stand behind the day."""
+_MONTHS |= _IN_SMALL
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_RANKS = {"fi": 1, "er": 1, "se": 2, "zw": 2, "th": 3, "dr": 3, "fo": 4, "vi": 4}
+_RANKS = {
+    "fi": 1, "er": 1, "pr": 1, "se": 2, "zw": 2, "de": 2, "th": 3, "dr": 3, "tr": 3, "te": 3, "fo": 4, "vi": 4,
+    "qu": 4, "cu": 4,
+}  # fmt: skip
+"""Ordinal numbers by their first two letters."""
 _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 _YEAR = r"(?:19|20)\d\d"
 _DATES = (
@@ -93,30 +112,36 @@ _DATES = (
     (
         "wq",
         re.compile(
-            rf"\b(first|second|third|fourth|erste[rsn]?|zweite[rsn]?|dritte[rsn]?|vierte[rsn]?) (?:quarter|Quartals?)"
-            rf"(?:(?: of| in)? ({_YEAR}))?\b",
+            r"\b(first|second|third|fourth|erste[rsn]?|zweite[rsn]?|dritte[rsn]?|vierte[rsn]?|premier|deuxième|troisième"
+            r"|quatrième|primer|segundo|tercer|cuarto) (?:quarter|Quartals?|trimestre)"
+            rf"(?:(?: of| in| de)? ({_YEAR}))?\b",
             re.IGNORECASE,
         ),
     ),
     (
         "mdy",
-        re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?(?![\d.,]*\d|\s?%)\b", re.IGNORECASE),
+        re.compile(
+            rf"\b({_MONTH_BEFORE_DAY})\.? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?(?![\d.,]*\d|\s?%)\b",
+            re.IGNORECASE,
+        ),
     ),
     (
         "dmonthy",
         re.compile(
-            r"(?<![A-Za-z0-9_.,])(?<![A-Za-z_]-)(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)? (?!(?-i:may|march)\b)"
+            r"(?<![A-Za-z0-9_.,])(?<![A-Za-z_]-)(\d{1,2})(?:st|nd|rd|th|er|\.)?(?: of| de)? (?!(?-i:may|march)\b)"
             rf"({_MONTH})\b\.?"
-            rf"(?:,? ({_YEAR}))?",
+            rf"(?:,?(?: del?)? ({_YEAR}))?",
             re.IGNORECASE,
         ),
     ),
-    ("my", re.compile(rf"\b({_MONTH})\.?,?[ -]({_YEAR})\b", re.IGNORECASE)),
+    ("my", re.compile(rf"\b({_MONTH})\.?,?(?:[ -]| del? )({_YEAR})\b", re.IGNORECASE)),
     ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
-_MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quart|\b(?:{_MONTH})", re.IGNORECASE)
+_MAYBE_DATE = re.compile(
+    rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quart|trimestre|\b(?:{_MONTH})", re.IGNORECASE
+)
 """A text in which this finds nothing has no date. This quick search often makes the patterns above unnecessary."""
 _SIGNS = {
     "dmy": ".",
@@ -222,7 +247,7 @@ def _goes_on(before: Numeral, one: Numeral) -> bool:
 
 def month_of(text: str) -> int | None:
     """The month that has this text as its name."""
-    return _MONTHS.get(text.rstrip(".").casefold()) if text[:1].isupper() else None
+    return _MONTHS.get(text.rstrip(".").casefold()) if text[:1].isupper() or text in _IN_SMALL else None
 
 
 def scan_dates(text: str) -> list[Numeral]:
@@ -236,7 +261,7 @@ def scan_days(text: str) -> list[Numeral]:
     found = [one for one in found if one.kind == "date"] + [
         Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
         for m in _MONTH_ALONE.finditer(rest)
-        if m[0][0].isupper()
+        if m[0][0].isupper() or m[0] in _IN_SMALL
     ]
     return sorted(found, key=lambda one: one.start)
 

@@ -121,3 +121,62 @@ THREE_YEARS = "region  2022  2023  2024\nEMEA    1210  1388  1502\nAMER    2310 
 def test_y_and_et_part_the_dates_of_a_sentence(report: str, right: str, wrong: str) -> None:
     assert traced(report.format(right), THREE_YEARS).unsourced == ()
     assert [one.text for one in traced(report.format(wrong), THREE_YEARS).unsourced] == [wrong]
+
+
+WEEKS = (
+    "        week  tickets\n0 2024-04-01      132\n1 2024-04-08      141\n2 2024-04-15      188\n"
+    "3 2024-04-22      156\n"
+)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Tickets peaked in the week of 15 April with 188, a third more than the week before (141).",
+        "In the week of 15 April there were 188 tickets, after 141 the week before.",
+        "Die Woche vom 15. April hatte 188 Tickets, die Vorwoche 141.",
+        "La semaine du 15 avril compte 188 tickets, la semaine précédente 141.",
+    ],
+)
+def test_the_figure_of_the_period_before_a_named_one_is_known(report: str) -> None:
+    assert "unsourced" not in states(report, WEEKS).values()
+
+
+@pytest.mark.parametrize("figure", ["132", "156", "188"])
+def test_another_figure_is_not_of_the_period_before(figure: str) -> None:
+    report = f"Tickets peaked in the week of 15 April, well above the week before ({figure})."
+    assert states(report, WEEKS)[figure] == "unsourced"
+
+
+REVENUE = "month\n2024-01    10250.5\n2024-02    11980.0\n2024-03     9875.25\nName: revenue, dtype: float64\n"
+BY_QUARTER = "quarter\n2024Q1    410\n2024Q2    540\nName: sales, dtype: int64\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "output"),
+    [
+        ("La semaine du 15 avril 2024 compte 188 tickets.", WEEKS),
+        ("La semana del 15 de abril de 2024 tuvo 188 tickets.", WEEKS),
+        ("En janvier, 10 250,50 ; en février 2024, 11 980.", REVENUE),
+        ("En enero, 10.250,50; en febrero de 2024, 11.980.", REVENUE),
+        ("Au deuxième trimestre 2024, 540 ventes ; au premier trimestre, 410.", BY_QUARTER),
+        ("En el segundo trimestre de 2024 hubo 540 ventas.", BY_QUARTER),
+        ("En juin 12 450 commandes.", "orders: 12450\nmonth: 2024-06\n"),
+    ],
+)
+def test_dates_in_french_and_spanish_are_read(report: str, output: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize(
+    ("report", "output", "figure"),
+    [
+        ("La semaine du 15 avril compte 141 tickets.", WEEKS, "141"),
+        ("En enero, 11.980.", REVENUE, "11.980"),
+        ("En février, 10 250,50.", REVENUE, "10 250,50"),
+        ("En avril 2024, 11 980.", REVENUE, "avril 2024"),
+        ("Au premier trimestre 2024, 540 ventes.", BY_QUARTER, "540"),
+    ],
+)
+def test_the_value_of_another_date_is_found_in_french_and_spanish(report: str, output: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
