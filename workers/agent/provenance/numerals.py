@@ -167,8 +167,8 @@ _SCALE_WORDS = (
     r"[Mm]illionen|[Mm]illions?|百万|"
     r"(?<=\d)B(?![a-zA-Z])|B(?=\s?(?:[€$£¥]|[A-Z]{3}\b))|"  # "512 B" are bytes
     r"bn|Mrd\.?|[Bb]illions?|Milliarden?|十亿|万|亿|"
-    r"萬|億|兆|lakhs?|crores?|milliards?|Mds?(?![A-Z])|mil millones|mil|millón|millones|trn|tn|[Tt]rillions?|Billionen|"
-    r"billón|billones"
+    r"萬|億|兆|lakhs?|crores?|milliers|milliards?|Mds?(?![A-Z])|mil millones|mil|millón|millones|trn|tn|[Tt]rillions?|"
+    r"Billionen|billón|billones"
 )
 _CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])"
 _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"

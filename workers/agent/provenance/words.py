@@ -23,6 +23,7 @@ CURRENCIES = {
 }  # fmt: skip
 SCALES = {
     "k": 1e3, "t": 1e3, "tsd": 1e3, "thousand": 1e3, "thousands": 1e3, "tausend": 1e3, "千": 1e3, "mil": 1e3,
+    "milliers": 1e3,
     "m": 1e6, "mio": 1e6, "mn": 1e6, "mm": 1e6, "million": 1e6, "millions": 1e6, "millionen": 1e6, "百万": 1e6,
     "b": 1e9, "bn": 1e9, "mrd": 1e9, "billion": 1e9, "billions": 1e9, "milliarden": 1e9, "十亿": 1e9,
     "万": 1e4, "亿": 1e8, "萬": 1e4, "億": 1e8, "兆": 1e12, "lakh": 1e5, "lakhs": 1e5, "crore": 1e7, "crores": 1e7,

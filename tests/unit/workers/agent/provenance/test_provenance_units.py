@@ -28,6 +28,7 @@ FILES = "table   size_mb\nevents    18432\nusers       512\n"
         (JOBS, "importは1.5時間、exportは725秒でした。"),
         (FILES, "events takes 18.4 GB, users 512 MB."),
         (FILES, "events takes 18 GB."),
+        ("revenue_eur: 987654\n", "Le Sud réalise 988 milliers d'euros."),
         ("table   size_bytes\nevents    18432000\nusers          512\n", "events takes 18.4 MB."),
     ],
 )
