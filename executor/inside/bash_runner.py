@@ -157,9 +157,8 @@ class Shell:
         was_too_large, self._too_large = self._too_large, False
         while data.count(b"\0") < 2 and ended is None:
             select.select([self._reports, self._woken], [], [], _MISSED_S if self._interrupted else None)
-            if self._interrupted and not self._drain(self._woken):
+            if not self._drain(self._woken) and self._interrupted:
                 _interrupt_again(self._forks, self._pid)
-            self._drain(self._woken)
             ended = self._reap()
             data += self._drain(self._reports)
             if len(data) > _STATE_LIMIT or self._too_large:

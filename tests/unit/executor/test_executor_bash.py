@@ -283,7 +283,8 @@ CLEANS_UP = "trap 'sleep 1; echo clean; exit 3' INT; echo on; sleep 600"
 
 def test_an_interrupt_between_a_fork_and_its_program_is_not_lost(shells: SessionClient, thread: str) -> None:
     """A fork of bash has a handler until it becomes a program. This one becomes it in its handler."""
-    assert worded(stopped(shells, thread, BECOMES_A_PROGRAM), "en").startswith("the command was stopped on request.")
+    said = worded(stopped(shells, thread, BECOMES_A_PROGRAM), "en")
+    assert said.startswith(f"the command was stopped on request. {ENDED}")
 
 
 def test_what_an_interrupted_command_starts_to_clean_up_is_not_interrupted(shells: SessionClient, thread: str) -> None:
