@@ -15,7 +15,7 @@ from workers.agent.provenance.grids import label_of
 from workers.agent.provenance.numerals import Day, scan_days
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, words_in
 
-_LONGEST = 6
+_LONGEST = 10
 _INFLECTED = 5
 """Other forms are known only for names with at least this many characters."""
 _ANOTHER = re.compile(
@@ -27,6 +27,7 @@ _ANOTHER = re.compile(
 """Words that give a figure to something else than the clause before names: "North has 400, while the next largest is
 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
+_ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
 _CONTRAST = re.compile(
     r"(?:\b(?:against|versus|vs\.?|than|instead of|rather than|gegen|zu|als|statt|anstatt|au lieu de|en lugar de)\b|"
     r"对)[\s\u2060]*$",
@@ -175,6 +176,9 @@ class Scene:
         return self._memory[key]
 
     def _allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        outer = self._before_own_bracket(claim)
+        if outer is not None and not _chosen(family, self.within(*claim.clause)):
+            return self.allowed(outer, family)
         if claim.in_table or not any(isinstance(label, Day) for label in family.labels):
             return self._named(claim, family)
         first, second, turn = self._course(claim)
@@ -195,6 +199,19 @@ class Scene:
         if first is not claim or not named or self._stands_before(claim, family):
             return named
         return named | _former(family, named)
+
+    def _before_own_bracket(self, claim: Claim) -> Claim | None:
+        """The figure right before the bracket that a figure begins: 80,505 in "80,505 EUR (30 orders) in Q1". Both are
+        of one thing."""
+        start, text = claim.clause[0], self.reading.text
+        if (
+            claim.in_table
+            or text[start - 1 : start] not in ("(", "（")
+            or text[start : claim.start].strip(" +-−\u2060")
+        ):
+            return None
+        before = [other for other in self._figures[claim.span] if other.end < start]
+        return before[-1] if before and not text[before[-1].end : start - 1].strip(" \u2060") else None
 
     def _bases(self, claim: Claim, family: Family) -> tuple[Mention, ...]:
         """The dates that the claim's sentence only compares with: "compared to 2023". The figure is not of them."""
@@ -219,9 +236,13 @@ class Scene:
     def _course(self, claim: Claim) -> tuple[Claim | None, Claim | None, int]:
         """The figures of a change that is told "from the first to the second", if the claim is one of them, and where
         the words of the second begin. With words such as "down from" or "after" the first may stand alone."""
-        clause = [one for one in self._figures[claim.span] if one.clause == claim.clause]
-        at = clause.index(claim) if claim in clause else -1
         text = self.reading.text
+        clause = [
+            one
+            for one in self._figures[claim.span]
+            if one.clause == claim.clause or self._is_behind_remarks(one, claim)
+        ]
+        at = clause.index(claim) if claim in clause else -1
         for first, second in ((at - 1, at), (at, at + 1)):
             if not 0 <= first < second < len(clause):
                 continue
@@ -231,6 +252,14 @@ class Scene:
             if _FROM.search(text, one.clause[0], one.start) and (to := _REACHES.search(text, one.end, other.start)):
                 return one, other, to.start()
         return (claim if _FORMER.search(text, claim.clause[0], claim.start) else None), None, claim.end
+
+    def _is_behind_remarks(self, one: Claim, other: Claim) -> bool:
+        """Whether only brackets part the clauses of two figures: "from 80,505 EUR (30 orders) to 41,818 EUR"."""
+        if any(self._before_own_bracket(each) for each in (one, other)):
+            return False
+        first, second = sorted((one, other), key=lambda each: each.start)
+        between = _REMARK.sub("", self.reading.text[first.end : second.start])
+        return not _ENDS_CLAUSE.search(between)
 
     def _named(self, claim: Claim, family: Family, others: Sequence[Mention] = ()) -> frozenset[Label] | None:
         """The labels of this family that the words around a claim name, except the mentions of `others`."""
@@ -251,6 +280,8 @@ class Scene:
                 return None
         if inside:
             return _chosen(family, inside)
+        if self._is_the_compared(claim):
+            return None
         if own := _chosen(family, self._own_remark(claim)):
             return own
         if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
@@ -267,6 +298,15 @@ class Scene:
         behind = (m for m in self.within(claim.clause[1], claim.span[1]) if m not in others)
         after = [m for m in behind if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
+
+    def _is_the_compared(self, claim: Claim) -> bool:
+        """Whether a figure is what the first one of its bracket is compared with: 46.11 in "less with B (43.52 against
+        46.11)"."""
+        text = self.reading.text
+        before = next((other for other in reversed(self._figures[claim.span]) if other.end < claim.start), None)
+        if before is None or not _CONTRAST.fullmatch(text[before.end : claim.start].lstrip()):
+            return False
+        return text[before.clause[0] - 1 : before.clause[0]] in ("(", "（")
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
         """Whether the figure is of the label not named: with two labels, 2.54 in "B rises from 2.54 to 2.77"."""
@@ -320,7 +360,7 @@ class Scene:
             if not family.binds or (family.columns and not isinstance(label, Day)) or is_total_label(label):
                 continue
             allowed = self.allowed(claim, family)
-            if allowed is None or label in allowed or self.is_the_other(claim, family):
+            if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
                 continue
             if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
                 continue  # "2023, 2024, diff": the difference is of both years
@@ -365,6 +405,13 @@ class Scene:
             return self._of.get(label, ())
         return (family for family in self.families if any(isinstance(one, Day) for one in family.labels))
 
+    def name_around(self, claim: Claim) -> Label | None:
+        """The name of several words that a figure is a part of: 30 in the column "1-30". None where it is in none."""
+        last = bisect_left(self._starts, claim.start + 1)
+        around = self.mentions[max(0, last - _LONGEST) : last]
+        found = (m for m in around if m.end >= claim.numeral.digits_end and not isinstance(m.label, Day))
+        return next((m.label for m in found if len(m.label) > 1), None)
+
     def place_of(self, claim: Claim, label: Label) -> int:
         """Where the claim's sentence names this label, -1 for nowhere."""
         for mention in self.within(*claim.span):
@@ -373,6 +420,18 @@ class Scene:
             ):
                 return mention.start
         return -1
+
+
+def is_among(label: Label, allowed: Iterable[Label], family: Family) -> bool:
+    """Whether a fact's label is one that a claim names. The words that a line begins with may go on behind a name."""
+    return label in allowed or (family.lines and any(_goes_on(label, one) for one in allowed))
+
+
+def _goes_on(label: Label, other: Label) -> bool:
+    """Whether one of two labels is the other one with more words behind it."""
+    if isinstance(label, Day) or isinstance(other, Day):
+        return False
+    return label[: len(other)] == other or other[: len(label)] == label
 
 
 def _inflected(label: Key) -> Iterator[Key]:
@@ -400,7 +459,16 @@ def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | N
             found.update(one for one in family.labels if isinstance(one, Day) and (day.fits(one) or _covers(one, day)))
         elif mention.label in family.labels:
             found.add(mention.label)
+        else:
+            found.update(part for part in _shorter(mention.label) if part in family.labels)
     return frozenset(found) if found else None
+
+
+def _shorter(label: Key) -> Iterator[Key]:
+    """What another table may call a thing: "Fink" for "Customer Fink"."""
+    for cut in range(1, len(label)):
+        yield label[cut:]
+        yield label[:-cut]
 
 
 def _other_days(family: Family, bases: Sequence[Mention]) -> frozenset[Label] | None:

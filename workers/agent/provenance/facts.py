@@ -39,12 +39,14 @@ class Place(NamedTuple):
 class Family:
     """The labels of one dimension of a table: those of a column of words, or the names of its columns.
 
-    `binds`: the labels exclude each other, so a value of one label is never a value of another.
+    `binds`: the labels exclude each other, so a value of one label is never a value of another. `lines`: the labels are
+    the words that lines begin with, so one may go on where another ends ("Tech", "Tech tickets per month").
     """
 
     labels: dict[Label, str] = field(default_factory=dict)
     binds: bool = True
     columns: bool = False
+    lines: bool = False
 
     def add(self, label: Label, shown: str) -> None:
         """Note a label, with the text that people see."""
@@ -106,13 +108,15 @@ class LabelIndex:
 
 @dataclass(slots=True, eq=False)
 class Grid:
-    """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures."""
+    """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures.
+    `title` are the words of the line above it."""
 
     facts: list[Fact] = field(default_factory=list)
     names: tuple[Key, ...] = ()
     rows: int = 0
     whole: bool = True
     record: bool = False
+    title: frozenset[str] = frozenset()
 
     _columns: dict[int, list[Fact]] | None = None
     _labelled: LabelIndex | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from workers.agent.provenance.arithmetic import number
-from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.binding import Scene, is_among
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.deriving import Derived
 from workers.agent.provenance.facts import Fact, Facts, is_total_label
@@ -165,5 +165,6 @@ def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
         for family, label in fact.keys:
             allowed = scene.allowed(claim, family) if family.binds and not family.columns else None
             if allowed is not None and not is_total_label(label):
-                fits[id(family)] = fits.get(id(family), False) or label in allowed or scene.is_the_other(claim, family)
+                named = is_among(label, allowed, family) or scene.is_the_other(claim, family)
+                fits[id(family)] = fits.get(id(family), False) or named
     return all(fits.values()) or (not claim.in_table and _OTHERS.search(scene.reading.text, *claim.clause) is not None)

@@ -205,6 +205,7 @@ class _Walk:
                 keys,
                 frozenset(words),
                 turn=self.reader.turn,
+                percent=not unit and unit_of(shown.partition(" · ")[0])[0] == "%",
             )
         )
         if isinstance(value, int) and 1900 <= value <= 2100:

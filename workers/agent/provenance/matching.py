@@ -128,8 +128,24 @@ def _of_value(claim: Claim, bound: Bounds, facts: Facts, text: str) -> Iterator[
 
 
 def in_points(claim: Claim, text: str) -> bool:
-    """Whether the words behind a number make it one of points: "0.49 points", and 0.07 in "0.07 to 0.91 points"."""
-    return not claim.numeral.unit and _IN_POINTS.match(text, claim.end) is not None
+    """Whether the words around a number make it one of points: "0.49 points", 0.07 in "0.07 to 0.91 points", and both
+    bounds in "38.7 points (37.0 to 40.5)"."""
+    if claim.numeral.unit:
+        return False
+    return _IN_POINTS.match(text, claim.end) is not None or _is_bound_of_points(claim, text)
+
+
+def _is_bound_of_points(claim: Claim, text: str) -> bool:
+    start = text.rfind("(", max(0, claim.start - _LONGEST_REMARK), claim.start)
+    end = text.find(")", claim.end, claim.end + _LONGEST_REMARK)
+    if start < 0 or end < 0 or _POINTS_BEFORE.search(text, max(0, start - 24), start) is None:
+        return False
+    return _FROM_TO.search(text, start, end) is not None
+
+
+_LONGEST_REMARK = 80
+_POINTS_BEFORE = re.compile(r"(?:[%％]|\bpp|\bpoints?|[Pp]unkten?|\bpuntos?(?: porcentuales)?)[\s\u2060]*$")
+_FROM_TO = re.compile(r"\d[\s\u2060]*(?:to|bis|and|und|à|a|y|et|,|–|-|～|~|至|到)[\s\u2060]*[-−+]?\d")
 
 
 _IN_POINTS = re.compile(
@@ -201,8 +217,11 @@ def _unit_fits(
             return False
         if fraction:
             return own != "%" and abs(fact.value) <= 20 and (fact.value != int(fact.value) or abs(fact.value) <= 1)
-        if claim.in_table and "%" not in claim.numeral.text + claim.column and (agrees or fact.words & words):
-            return True  # a column called "pct", told as it stands: its name does not say that 0.31 is no 31 %
+        as_it_stands = (
+            claim.in_table and "%" not in claim.numeral.text + claim.column and (agrees or fact.words & words)
+        )
+        if as_it_stands or "pp" in fact.words:
+            return True  # a column called "pct" or "diff pp": its name does not say that 0.31 is no 31 %
         return fact.given or (fact.percent and (own in ("%", "pp") or abs(fact.value) > 1 or fact.value == 0))
     if unit in _MONEY:
         if own in _MONEY:
@@ -301,12 +320,19 @@ def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
         return bool(now)
     labels = _rows(fact)
     words = _measure(fact)
+    around = scene.words_of(claim)
     for other in now:
+        if around & (_title(fact) - _title(other)):
+            continue  # the sentence says which of two tables it means
         if _rows(other) == labels and (labels or other.words):
             measure = _measure(other)
             if (words & measure) or (labels and not (words and measure)) or (not labels and words == measure):
                 return True
     return False
+
+
+def _title(fact: Fact) -> frozenset[str]:
+    return fact.grid.title - _measure(fact) if fact.grid is not None else frozenset()
 
 
 def _rows(fact: Fact) -> frozenset[Label]:

@@ -98,6 +98,8 @@ _RANKS = {
 """Ordinal numbers by their first two letters."""
 _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 _YEAR = r"(?:19|20)\d\d"
+_SENTENCE_ENDS = rf"\. (?:January|February|March|May|June|July|October|December|Oct|Dec)\b(?!,? {_YEAR})"
+"""English puts no mark behind a day: “Q2 had 18. March was unusually high” are two sentences."""
 _DATES = (
     ("ymd", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
     ("dmy", re.compile(rf"(?<![A-Za-z0-9_,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?![A-Za-z0-9_])")),
@@ -128,7 +130,8 @@ _DATES = (
     (
         "dmonthy",
         re.compile(
-            r"(?<![A-Za-z0-9_.,])(?<![A-Za-z_]-)(\d{1,2})(?:st|nd|rd|th|er|\.)?(?: of| de)? (?!(?-i:may|march)\b)"
+            rf"(?<![A-Za-z0-9_.,])(?<![A-Za-z_]-)(\d{{1,2}})(?!{_SENTENCE_ENDS})(?:st|nd|rd|th|er|\.)?(?: of| de)? "
+            r"(?!(?-i:may|march)\b)"
             rf"({_MONTH})\b\.?"
             rf"(?:,?(?: del?)? ({_YEAR}))?",
             re.IGNORECASE,

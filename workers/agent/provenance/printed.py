@@ -22,7 +22,7 @@ from workers.agent.provenance.grids import (
 from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
 from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
-from workers.agent.provenance.words import Key, key_of
+from workers.agent.provenance.words import Key, key_of, words_in
 
 MAX_TEXT = 64_000
 _MOST_TRIES = 4
@@ -65,6 +65,7 @@ def read_text(text: str, reader: Reader) -> Found:
             series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
             index = _index_above(lines, at) if series else ""
             if _table(block, reader, at + 1, found, series=series, index=index):
+                _note_title(lines[at - 1] if at else "", found.grids[-1])
                 at = end
                 continue
             tries += 1
@@ -125,6 +126,9 @@ def _run_end(lines: Sequence[str], at: int) -> int:
     below = at + 2
     end = run_of(lines, at, lambda line: len(line) == width or (len(line) < width and _is_narrow(line)))
     end = next((n for n in range(below, end) if len(lines[n]) < width and lines[n][0].isspace()), end)
+    end = _before_sentence(lines, at, end)
+    if first[0].isspace():
+        end = _next_header(lines, at, end)
     if end - at >= 2:
         return end
     second = lines[at + 1] if at + 1 < len(lines) else ""
@@ -136,6 +140,32 @@ def _run_end(lines: Sequence[str], at: int) -> int:
     return at + 1
 
 
+_FIGURE = re.compile(r"(?<!\S)[-+−$€£¥]?\d[\d.,]*%?(?!\S)")
+
+
+def _before_sentence(lines: Sequence[str], at: int, end: int) -> int:
+    """Where a line stands that is as long as the rows by accident: one blank between its words, and other letters where
+    the figures of the first row end."""
+    ends: list[int] = []
+    for n in range(at, end):
+        if not ends:
+            ends = [match.end() for match in _FIGURE.finditer(lines[n])]
+        elif "  " not in lines[n].strip() and any(lines[n][one : one + 1].strip() for one in ends):
+            return n
+    return end
+
+
+def _next_header(lines: Sequence[str], at: int, end: int) -> int:
+    """Where the header of a second table begins that is as wide as the first one, or the title above it; else `end`."""
+    figures = False
+    for n in range(at + 1, end):
+        indented = lines[n][:1].isspace()
+        if figures and indented and not any(map(str.isdigit, lines[n])):
+            return n - 1 if _is_narrow(lines[n - 1]) else n
+        figures = figures or any(map(str.isdigit, lines[n]))
+    return end
+
+
 def _is_narrow(line: str) -> bool:
     """Whether a line, without its outer blanks, may hold the index names below a header."""
     return bool(line.strip()) and "  " not in line.strip() and not any(map(str.isdigit, line)) and ":" not in line
@@ -145,6 +175,20 @@ def _numbers_at_end(lines: Sequence[str]) -> bool:
     return all(re.search(r"[\d%]\s*$", line) for line in lines)
 
 
+_IN_PERCENT = re.compile(r"(?<![\d])(?<!\d )[%％]")
+
+
+def _note_title(title: str, grid: Grid) -> None:
+    """Note what the line above a table says of it: "churn % by region". A row of figures is no title."""
+    if "  " in title.strip() or len(title) > _LONGEST_TITLE:
+        return
+    grid.title = words_in(title)
+    if _IN_PERCENT.search(title):
+        for fact in grid.facts:
+            fact.percent = fact.percent or not fact.unit
+
+
+_LONGEST_TITLE = 120
 _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")
 """What pandas prints below a series. Its first row is no header, even if its value could be a year."""
 
@@ -153,6 +197,25 @@ def _index_above(lines: Sequence[str], at: int) -> str:
     """The name of a series' index that is wider than the rows below it, as of counted ids. "" for none."""
     above = lines[at - 1].strip() if at else ""
     return above if re.fullmatch(r"[^\W\d]\w{0,60}", above) else ""
+
+
+def _are_heading(span: tuple[int, int], below: Sequence[str]) -> bool:
+    """Whether nothing stands below a heading."""
+    return not any(line[slice(*span)].strip() for line in below)
+
+
+def _are_names(start: int, end: int, before: tuple[int, int], lines: Sequence[str]) -> bool:
+    """Whether a column goes on what the first one begins, as in "Customer Fink", "Customer Huber": it has no heading of
+    its own, and each row has both parts."""
+    rows = [line for line in lines if line[start:end].strip()]
+    heads = [line for line in lines if not line[start:end].strip()]
+    return (
+        before[0] == 0
+        and 0 < len(heads) <= _MOST_HEADINGS < len(rows) + 1
+        and heads == list(lines[: len(heads)])
+        and all(line[slice(*before)].strip() for line in rows)
+        and not any(map(str.isdigit, "".join(line[start:end] for line in rows)))
+    )
 
 
 def _table(
@@ -232,9 +295,28 @@ def _columns_of(block: Sequence[str]) -> list[list[str]]:
         elif not one and start is not None:
             spans.append((start, at))
             start = None
-    return [[line[a:b].strip() for a, b in spans] for line in padded]
+    return [[line[a:b].strip() for a, b in _with_whole_headings(spans, padded)] for line in padded]
 
 
+def _with_whole_headings(spans: Sequence[tuple[int, int]], lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The columns with headings such as "part of change %" in one piece: their figures stand below the last word."""
+    below = [line for line in lines if any(map(str.isdigit, line))]
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        before = whole[-1] if whole else None
+        if (
+            before
+            and start - before[1] == 1
+            and below
+            and (_are_heading(before, below) or _are_names(start, end, before, lines))
+        ):
+            whole[-1] = (before[0], end)
+        else:
+            whole.append((start, end))
+    return whole
+
+
+_MOST_HEADINGS = 2
 _GOES_ON = (",", ":", ";", "(")
 """A text that ends so goes on behind the blank."""
 
@@ -271,7 +353,7 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
     lines: Sequence[str], reader: Reader, first: int, found: Found
 ) -> None:
     """The facts of lines such as "North: revenue 12, orders 3". Lines of the same shape are rows of one family."""
-    family = Family(binds=len(lines) > 1)
+    family = Family(binds=len(lines) > 1, lines=True)
     heads: list[str] = []
     parsed: list[tuple[int, str, list[Numeral]]] = []
     for number, text in enumerate(lines, first):
@@ -287,6 +369,8 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
     shared = set(key_of(heads[0])) if len(lines) > 1 else set()
     for head in heads[1:]:
         shared &= set(key_of(head))
+    if any(shared.issuperset(key_of(head)) for head in heads):
+        shared = set()  # "Tech: …" above "Tech per month: …": without it, nothing would be left of the first name
     grid = Grid(rows=len(lines)) if len(lines) > 1 else None
     columns = Family(columns=True)
     for place, ((number, line, numbers), head) in enumerate(zip(parsed, heads, strict=True)):

@@ -18,7 +18,7 @@ from workers.agent.provenance.facts import Fact, Facts, Place, is_total
 from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.leading import misplaced
-from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
+from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates, direction, sign_fits
 from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.pools import Said, from_pool
@@ -238,10 +238,15 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     When the value is that of another row, a fact that names no row is not enough.
     """
     fits = [each for each in found if not each.against]
-    wrong = [each for each in found if each.against == "row" and each.fact.turn == 0]
+    wrong = [
+        each
+        for each in found
+        if each.against == "row" and each.fact.turn == 0 and sign_fits(claim, each.fact, work.scene)
+    ]
     if (
         wrong
         and fits
+        and (not _is_exact(claim, fits[0].fact) or any(_is_exact(claim, each.fact) for each in wrong))
         and not (fits[0].strong or is_total(fits[0].fact))
         and not (fits[0].fact.given and fits[0].fact.place.what != "file")
     ):
@@ -250,6 +255,14 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         if any(_has_own(claim, each.fact, work) for each in wrong):
             return None
     return fits[0] if fits else None
+
+
+def _is_exact(claim: Claim, fact: Fact) -> bool:
+    """Whether an output shows just these digits, three or more, with this sign. Others may only round to them."""
+    said = [value for value, decimals in claim.numeral.readings if decimals == fact.decimals]
+    return (
+        significant(claim) >= _SURE_DIGITS and (fact.value < 0) == (claim.numeral.sign < 0) and abs(fact.value) in said
+    )
 
 
 def _is_told_already(claim: Claim, fact: Fact, work: _Work) -> bool:
@@ -505,10 +518,29 @@ def _count(claim: Claim, work: _Work) -> bool:
 
 
 def _settle_unsourced(claim: Claim, found: Sequence[Candidate], work: _Work) -> None:
+    if (fact := _told_as_loss(claim, found, work)) is not None:
+        _back(claim, fact, work)
+        return
+    if work.scene.name_around(claim) is not None:
+        _note(claim, work, "left")
+        return
     reasons = [each.against for each in found if each.against]
     order: tuple[Reason, ...] = ("row", "sign", "unit", "earlier")
     reason: Reason = next((each for each in order if each in reasons), "row" if found else "unknown")
     _note(claim, work, "unsourced", reason=reason, near=nearest(claim, found, work.scene, work.facts))
+
+
+def _told_as_loss(claim: Claim, found: Sequence[Candidate], work: _Work) -> Fact | None:
+    """The negative value that a figure repeats without its sign, after the report has told it as a loss: "partner lost
+    21,991 EUR. … The quarter shows only 21,991 EUR of it." None where its own words point upwards."""
+    if claim.numeral.sign or direction(claim, work.scene) > 0:
+        return None
+    told = {
+        one.fact.value
+        for other in work.scene.reading.claims
+        if other.start < claim.start and (one := work.backed.get(id(other))) is not None and one.fact is not None
+    }
+    return next((each.fact for each in found if each.against == "sign" and each.fact.value in told), None)
 
 
 def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced`

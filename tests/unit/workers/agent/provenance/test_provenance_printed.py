@@ -1,0 +1,165 @@
+"""What models print and then tell, as a model behind an endpoint did it: titles, lines as long as rows, brackets."""
+
+from __future__ import annotations
+
+from provenance_kit import asked, shown, states, traced
+
+TABLES = """\
+web Desks by region
+            before      after    change  growth %  part of change %
+region
+West      80505.88   41818.20 -38687.68    -48.06             66.89
+East      43965.60   30840.38 -13125.22    -29.85             22.69
+(total)  233179.43  175337.42 -57842.01    -24.81            100.00
+web by region
+            before      after    change  growth %  part of change %
+region
+West     118808.52   81183.52 -37625.00    -31.67            100.99
+East      66243.68   58963.55  -7280.13    -10.99             19.54
+(total)  369667.93  332410.48 -37257.45    -10.08            100.00"""
+PADDED = "\n".join(line.ljust(66) if line == "region" else line for line in TABLES.splitlines())
+
+
+def test_two_tables_of_one_width_with_a_title_between_are_two() -> None:
+    for text in (TABLES, PADDED):
+        told = states("West's Desks fell from 80,505.88 to 41,818.20; East's web sales were 66,243.68 before.", text)
+        assert set(told.values()) == {"sourced"}
+        assert states("East's web sales were 118,808.52 before.", text)["118,808.52"] == "unsourced"
+
+
+def test_a_heading_of_several_words_above_short_figures_is_one_heading() -> None:
+    assert states("West is 66.89 % of the change.", TABLES)["66.89 %"] == "sourced"
+    assert states("East is 66.89 % of the change.", TABLES)["66.89 %"] == "unsourced"
+
+
+def test_a_title_with_a_percent_sign_says_what_its_table_shows() -> None:
+    table = "churn % by support\nservice        No   Yes\nDSL          39.8  28.9\nFiber optic  63.2  54.9"
+    assert states("Fiber without support: 63.2 % churn.", table)["63.2 %"] == "sourced"
+    no_title = table.replace("churn % by support", "customers by support, 4 % sampled")
+    assert states("Fiber without support: 63.2 % churn.", no_title)["63.2 %"] == "unsourced"
+
+
+def test_the_name_of_a_mapping_with_a_percent_sign_says_what_it_holds() -> None:
+    months = "unresolved % by month {'2025-01': 3.71, '2025-02': 3.51, '2025-03': 4.76}"
+    told = states("About equally many stay unresolved (3.51 % to 4.76 %).", months)
+    assert set(told.values()) == {"sourced"}
+    plain = months.replace("%", "days")
+    assert states("Unresolved: 3.51 % to 4.76 %.", plain)["4.76 %"] == "unsourced"
+
+
+RANKED = """\
+                Rang_offen  Rang_Betrag  Rang_Tage_max  Rang_Tage_gew
+Kunde                                                                
+Kunde Fink               1            1              1              3
+Kunde Gruber             9            9              3              1
+Kunde Igel              10           10              4              9
+Anteil der ersten drei am überfälligen Betrag % 41.4 | Summe 85820.71"""
+
+
+def test_a_sentence_as_long_as_a_row_is_no_row() -> None:
+    told = states("Die drei halten 41,4 % des Betrags, zusammen 85.820,71.", RANKED)
+    assert set(told.values()) == {"sourced"}
+    assert states("Kunde Igel ist auf Rang_Betrag 10, Kunde Fink auf 1.", RANKED)["10"] == "sourced"
+
+
+CUSTOMERS = """\
+                 n  overdue  days
+Customer
+Customer Fink   10  33373.2   174
+Customer Young  12  23521.1   172
+Customer Huber   6  13554.0   167
+→ Customer Fink: 33373.2, Customer Huber: 13554.0"""
+
+
+def test_names_that_all_begin_alike_are_read_whole() -> None:
+    told = states(
+        "The oldest are of Customer Fink (174 days), Customer Young (172) and Customer Huber (167).", CUSTOMERS
+    )
+    assert set(told.values()) == {"sourced"}
+    assert states("Customer Fink's oldest is 172 days old.", CUSTOMERS)["172 days"] == "unsourced"
+    assert states("Customer Huber has young debts: 13,554.0 in all.", CUSTOMERS)["13,554.0"] == "sourced"
+
+
+def test_a_bracket_behind_a_figure_is_of_the_same_thing() -> None:
+    table = "quarter  orders       eur\nQ1           30  80505.88\nQ2           18  41818.20"
+    told = states("Desks: from 80,505.88 EUR (30 orders) in Q1 to 41,818.20 EUR (18 orders) in Q2.", table)
+    assert set(told.values()) == {"sourced"}
+    wrong = states("Desks: from 80,505.88 EUR (18 orders) in Q1 to 41,818.20 EUR (30 orders) in Q2.", table)
+    assert wrong["18"] == wrong["30"] == "unsourced"
+
+
+def test_in_a_bracket_a_figure_behind_against_is_of_the_other_one() -> None:
+    line = "revenue per buyer {'A': {'size': 574, 'mean': 46.11}, 'B': {'size': 633, 'mean': 43.52}}"
+    assert set(states("Buyers spend less with B (43.52 against 46.11).", line).values()) == {"sourced"}
+
+
+def test_lines_that_begin_with_one_name_may_go_on() -> None:
+    lines = "Tech: median % 65.5 | p95 % 82.6\nTech created per month: Jan-May 487.8 Jun-Sep 506.5"
+    assert states("Tech got 487.8 tickets per month in Jan-May.", lines)["487.8"] == "sourced"
+    assert states("Tech got 487.8 [=1:487.8] tickets per month in Jan-May.", lines)["487.8"] == "sourced"
+
+
+def test_in_english_a_month_behind_a_full_stop_begins_a_sentence() -> None:
+    lines = "quarter orders\nQ1 30\nQ2 18\nby month {'2025-03': 16, '2025-04': 7}"
+    assert states("Q2 had 18. March was high with 16 orders.", lines) == {
+        "Q2": "sourced",
+        "18": "sourced",
+        "16": "sourced",
+    }
+    assert states("On 18. March 2025 there were 16.", lines)["18. March 2025"] == "unsourced"
+
+
+def test_a_loss_may_be_repeated_without_its_sign() -> None:
+    table = "channel  change\nweb  -37625.0\npartner  -21991.5"
+    report = "Partner lost 21,991.50 EUR. April was strong, so the quarter shows only 21,991.50 EUR of it."
+    assert set(states(report, table).values()) == {"sourced"}
+    assert states("The quarter shows 21,991.50 EUR of it.", table)["21,991.50 EUR"] == "unsourced"
+    risen = "Partner lost 21,991.50 EUR. It rose by 21,991.50 EUR."
+    assert states(risen, table)["21,991.50 EUR"] == "unsourced"
+
+
+def test_points_below_one_are_found_in_a_column_of_points() -> None:
+    table = "segment  diff pp      p\nFR         1.506  0.099\nUS         0.760  0.423"
+    assert states("US is ahead by +0.760 pp.", table)["+0.760 pp"] == "sourced"
+    assert states("US is ahead by +0.423 pp.", table)["+0.423 pp"] == "unsourced"
+
+
+def test_a_bound_in_the_name_of_a_group_is_no_figure() -> None:
+    table = "days      1-30     31-60\nFink   7531.74  10604.74\nHuber  19723.95  4206.95"
+    assert states("Huber: 19,723.95 are only 1-30 days overdue.", table)["19,723.95"] == "sourced"
+    assert "unsourced" not in states("Huber: 19,723.95 are only 1-30 days overdue.", table).values()
+    assert states("Huber: 19,723.95 are only 1-35 days overdue.", table)["35 days"] == "unsourced"
+
+
+REFUNDS = """\
+shipped less refunds, EUR
+             Q1       Q2    change
+East    5179.89   591.00  -4588.89
+West    9448.33  4521.46  -4926.87"""
+
+
+def test_a_table_of_an_earlier_question_stands_if_the_sentence_names_its_title() -> None:
+    now = REFUNDS.replace("less refunds", "only").replace("4521.46  -4926.87", "3973.69  -5474.64")
+    earlier = (asked(), shown(REFUNDS))
+    named = traced("After subtracting refunds, West's change was -4,926.87 EUR.", now, earlier=earlier)
+    assert not named.unsourced
+    nameless = traced("West's change was -4,926.87 EUR.", now, earlier=earlier)
+    assert [one.reason for one in nameless.unsourced] == ["earlier"]
+
+
+def test_the_bounds_of_a_difference_in_points_may_be_printed_as_fractions() -> None:
+    printed = "difference           0.387332\ndifference low       0.369675\ndifference high      0.404619"
+    report = "A difference of 38.7 percentage points (95 % interval 37.0 to 40.5)."
+    assert "unsourced" not in states(report, printed).values()
+    assert states(report.replace("40.5", "41.5"), printed)["41.5"] == "unsourced"
+    assert states("A difference of 38.7 days (37.0 to 40.5).", printed)["37.0"] == "unsourced"
+
+
+def test_a_value_that_is_printed_just_so_is_not_taken_for_a_rounded_one_of_another_row() -> None:
+    printed = """\
+           alone  without
+service   0.6377   0.8094
+contract  0.7568   0.8216
+Spearman contract vs tenure -0.638"""
+    assert states("Contracts are of new customers (Spearman with tenure -0.638).", printed)["-0.638"] == "sourced"
+    assert states("Contract alone reaches 0.638.", printed)["0.638"] == "unsourced"
