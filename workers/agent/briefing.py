@@ -188,8 +188,13 @@ class _Dumper(yaml.SafeDumper):
     """Keys in the order given, long texts as blocks, a column on a line."""
 
 
+_LIKE_A_NUMBER = re.compile(r"[+-]?\d[\d.,]*")
+"""YAML leaves 0010118 bare, which is no octal number, and quotes 0010117: they would look like two types."""
+
+
 def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = "|" if "\n" in text else "'" if _LIKE_A_NUMBER.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _write_text)

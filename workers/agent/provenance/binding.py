@@ -405,6 +405,14 @@ class Scene:
             return self._of.get(label, ())
         return (family for family in self.families if any(isinstance(one, Day) for one in family.labels))
 
+    def tells(self, claim: Claim, fact: Fact) -> bool:
+        """Whether another figure of the claim's sentence gives the value of this fact, exactly as it is shown."""
+        return any(
+            other is not claim
+            and any(abs(fact.scaled) == value * other.numeral.scale for value, _ in other.numeral.readings)
+            for other in self._figures[claim.span]
+        )
+
     def name_around(self, claim: Claim) -> Label | None:
         """The name of several words that a figure is a part of: 30 in the column "1-30". None where it is in none."""
         last = bisect_left(self._starts, claim.start + 1)

@@ -216,6 +216,17 @@ class Facts:
         titled, scale = self.titled.get(fact.place.cell, ("", 1.0))
         return titled == unit and not fact.unit and fact.scale == 1.0 and size < abs(value) * scale / 2
 
+    def spans(self, period: Day) -> bool:
+        """Whether a month or a quarter of a year lies between the first and the last day that outputs show."""
+        if period.year is None or period.day is not None or (period.month is None and period.quarter is None):
+            return False
+        days = [(day.year, day.month) for day, place in self.days.items() if place.what == "output" and day.day]
+        whole = [(year, month) for year, month in days if year is not None and month is not None]
+        months = (
+            (period.month,) if period.month else (period.quarter * 3 - 2, period.quarter * 3) if period.quarter else ()
+        )
+        return bool(whole) and all(min(whole) <= (period.year, month) <= max(whole) for month in months)
+
     def known_day(self, day: Day) -> Place | None:
         """The facts with this date, or with a date inside its period."""
         if day in self.days:
@@ -254,9 +265,11 @@ def settle(facts: Facts) -> None:
         if len(labels) < 2 or any(is_statistic(label) for label in labels if not isinstance(label, Day)):
             family.binds = False
     counts: dict[tuple[int, int], bool] = {}
+    in_percent = {id(grid) for grid in facts.grids if any(fact.unit in ("%", "pp") for fact in grid.facts)}
     for fact in facts.facts:
-        rate = has_word(tuple(fact.words - _COUNT_OR_RATE), PERCENT_WORDS)
-        if not rate and has_word(tuple(fact.words), PERCENT_WORDS):
+        words = fact.words - _AMOUNT_BESIDE_RATE if id(fact.grid) in in_percent else fact.words
+        rate = has_word(tuple(words - _COUNT_OR_RATE), PERCENT_WORDS)
+        if not rate and has_word(tuple(words), PERCENT_WORDS):
             column = (id(fact.grid), fact.column)
             if column not in counts or fact.grid is None:
                 counts[column] = _are_counts([fact] if fact.grid is None else fact.grid.column(fact.column) or [fact])
@@ -266,6 +279,10 @@ def settle(facts: Facts) -> None:
 
 _COUNT_OR_RATE = frozenset(("conversion", "return", "missing"))
 """Words that name a percentage or a count: "312 conversions", "conversion 4.1"."""
+
+
+_AMOUNT_BESIDE_RATE = frozenset(("change", "growth", "veränderung", "wachstum"))
+"""A column of changes has no percentages where another column of its table is called "growth %"."""
 
 
 def _are_counts(column: Sequence[Fact]) -> bool:

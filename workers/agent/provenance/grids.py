@@ -220,11 +220,14 @@ def _is_index(
 def unit_of(name: str) -> tuple[str, float]:
     """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000).
 
-    "min" at the beginning of a name is the least value, not minutes.
+    "min" at the beginning of a name is the least value, not minutes. "high 95 %" is a bound, and says nothing of its
+    unit.
     """
     flat = name.replace("_", " ")
     match = _UNIT_IN_NAME.search(flat) or _UNIT_AT_END.search(name.strip())
     if match is not None and match.start("unit") == 0 and match["unit"].casefold() == "min":
+        return "", 1.0
+    if match is not None and match["unit"] == "%" and flat[: match.start("unit")].rstrip()[-1:].isdigit():
         return "", 1.0
     if match is None and (scale := _SCALE_IN_NAME.search(flat)):
         return "", SCALES[scale["scale"].casefold()]

@@ -30,6 +30,7 @@ State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
 _MOST_PLACES = 4
 _MOST_BEFORE = 10
+_SURE_WORDS = 2
 _SURE_DIGITS = 3
 """A value with at least this many digits is found by its digits alone if names mislead."""
 _TOKEN_REACH = 40
@@ -37,6 +38,8 @@ _TOKEN_REACH = 40
 _MOST_TOGETHER = 8
 """Figures before a token that may be meant."""
 _MONEY = frozenset(CURRENCIES.values())
+_FAULTS: dict[Reason, Fault] = {"row": "row", "unit": "unit", "sign": "sign"}
+"""What is wrong with a token whose cell shows its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,7 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     if (
         wrong
         and fits
-        and (not _is_exact(claim, fits[0].fact) or any(_is_exact(claim, each.fact) for each in wrong))
+        and (not _is_exact(claim, fits[0].fact, work) or any(_is_exact(claim, each.fact, work) for each in wrong))
         and not (fits[0].strong or is_total(fits[0].fact))
         and not (fits[0].fact.given and fits[0].fact.place.what != "file")
     ):
@@ -257,12 +260,13 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     return fits[0] if fits else None
 
 
-def _is_exact(claim: Claim, fact: Fact) -> bool:
-    """Whether an output shows just these digits, three or more, with this sign. Others may only round to them."""
+def _is_exact(claim: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether an output shows just these digits with this sign, while others may only round to them. Of few digits this
+    says something only beside words that the sentence has, too."""
     said = [value for value, decimals in claim.numeral.readings if decimals == fact.decimals]
-    return (
-        significant(claim) >= _SURE_DIGITS and (fact.value < 0) == (claim.numeral.sign < 0) and abs(fact.value) in said
-    )
+    if abs(fact.value) not in said or (fact.value < 0) != (claim.numeral.sign < 0):
+        return False
+    return significant(claim) >= _SURE_DIGITS or len(fact.words & work.scene.words_of(claim)) >= _SURE_WORDS
 
 
 def _is_told_already(claim: Claim, fact: Fact, work: _Work) -> bool:
@@ -326,6 +330,9 @@ def _trace_date(claim: Claim, work: _Work) -> None:
     if place is None and one.kind == "date" and one.bare and (fact := _as_number(claim, work)) is not None:
         place = fact.place
     if place is None and one.kind == "date" and one.day.year is None and one.day.day is None:
+        _note(claim, work, "left")
+        return
+    if place is None and one.kind == "date" and work.facts.spans(one.day):
         _note(claim, work, "left")
         return
     if place is None and not work.facts.cells and one.bare:
@@ -395,11 +402,12 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
             _note_derived(claim, bound.derived, work, bound.arithmetic)
             return
         near, fault = ((bound.arithmetic,) if bound.arithmetic else ()), bound.fault
-    elif token.operand is not None and (fact := _shown_by(claim, token.operand, work)) is not None:
-        _back(claim, fact, work)
-        return
     elif token.operand is not None:
-        fault = "value"
+        shown_there = _shown_by(claim, token.operand, work)
+        if shown_there is not None and not shown_there.against:
+            _back(claim, shown_there.fact, work)
+            return
+        fault = _FAULTS.get(shown_there.against, "value") if shown_there is not None else "value"
     _note(
         claim,
         work,
@@ -410,10 +418,10 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     )
 
 
-def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Fact | None:
-    """The fact of this cell and value that the claim may be about."""
-    found = (each for each in _found(claim, work, operand.cell) if not each.against)
-    return next((each.fact for each in found if shows(each.fact, operand, signed=False)), None)
+def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Candidate | None:
+    """The fact of this cell and value that the claim may be about, if possible one that nothing speaks against."""
+    found = [each for each in _found(claim, work, operand.cell) if shows(each.fact, operand, signed=False)]
+    return next((each for each in found if not each.against), found[0] if found else None)
 
 
 def _others(claim: Claim, work: _Work) -> list[tuple[Claim, float, float, Fact | None]]:

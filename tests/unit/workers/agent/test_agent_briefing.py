@@ -84,6 +84,14 @@ def test_values_that_yaml_could_misread_stay_text() -> None:
     assert columns[0]["samples"] == ["no", "1e3", "null", "2024-01-01"]
 
 
+def test_codes_of_digits_are_quoted_alike() -> None:
+    table = TableNote(
+        name="orders", rows=2, columns=(ColumnNote(name="no", dtype="str", samples=("0010117", "0010118")),)
+    )
+    block = file_block(FileAbstract(path="orders.csv", format="csv", size=9, sha256="", tables=(table,)), 4_000)
+    assert "samples: ['0010117', '0010118']" in block
+
+
 def test_the_notes_on_six_sheets_are_all_told() -> None:
     notes = [
         f"Sheet {sheet} has 2 merged cells (A2:A9, B2:B9): only the first cell of each has the value. "

@@ -175,11 +175,13 @@ def test_a_formula_is_shown_with_the_sources_and_not_in_the_report() -> None:
 def test_a_formula_of_another_row_goes_back_with_the_reason() -> None:
     action = decide(turn(*OPENING, finish("South sold 4,321 [=1:4321*1].")))
     assert isinstance(action, CorrectModel)
-    assert "No number of its token is of the row that the sentence names." in action.text
+    assert "By its token it is of another row than the sentence names." in action.text
 
 
 def test_a_token_of_another_row_does_not_hold() -> None:
-    assert isinstance(decide(turn(*OPENING, finish("South sold 4,321 [=1:4321]."))), CorrectModel)
+    action = decide(turn(*OPENING, finish("South sold 4,321 [=1:4321].")))
+    assert isinstance(action, CorrectModel)
+    assert "By its token it is of another row than the sentence names." in action.text
 
 
 # --- a person decides

@@ -163,3 +163,51 @@ contract  0.7568   0.8216
 Spearman contract vs tenure -0.638"""
     assert states("Contracts are of new customers (Spearman with tenure -0.638).", printed)["-0.638"] == "sourced"
     assert states("Contract alone reaches 0.638.", printed)["0.638"] == "unsourced"
+
+
+def test_a_month_between_the_first_and_the_last_day_of_the_data_is_known() -> None:
+    printed = "300 rows, 2024-01-02 to 2025-10-27\nValencia 31071.66 47752.86"
+    assert "unsourced" not in states("Valencia sold 31,071.66 in January to October 2024.", printed).values()
+    assert states("Valencia sold 31,071.66 in November 2025.", printed)["November 2025"] == "unsourced"
+    assert states("Valencia sold 31,071.66 in Q3 2023.", printed)["Q3 2023"] == "unsourced"
+
+
+def test_few_digits_that_are_printed_just_so_beside_the_words_of_the_sentence_count() -> None:
+    printed = """\
+trial after signup | days between, median and p95 [0.59, 2.51, 5.55]
+         rate before  rate after
+desktop        0.561       0.589
+mobile         0.572       0.402"""
+    assert states("On mobile, trials follow signups by a median of 0.59 days.", printed)["0.59 days"] == "sourced"
+    assert states("On mobile the rate is 0.59.", printed)["0.59"] == "unsourced"
+
+
+UNITS = """\
+             before    after   change  growth %  part of change %
+Shoes        299.00   504.00   205.00     68.56             56.47
+Clothes      281.00   346.00    65.00     23.13             43.53"""
+EUROS = """\
+             before    after   change  growth %  part of change %
+Shoes        597.82   657.64    59.82     10.01            150.69
+Clothes      508.58   488.45   -20.13     -3.96            -50.69"""
+
+
+def test_a_change_beside_a_column_of_percentages_is_an_amount() -> None:
+    assert states("Clothes fell by 20.13 EUR.", EUROS)["20.13 EUR"] == "sourced"
+    assert states("Clothes fell by 20.13 %.", EUROS)["20.13 %"] == "unsourced"
+
+
+def test_a_value_of_an_earlier_question_stands_beside_the_new_one() -> None:
+    earlier = (asked(), shown(EUROS))
+    both = "Shoes are 56.47 % of the change in units; in euros they weighed more (150.69 %)."
+    assert not traced(both, UNITS, earlier=earlier).unsourced
+    assert traced("Shoes are 150.69 % of the change.", UNITS, earlier=earlier).unsourced
+
+
+def test_the_level_of_an_interval_is_no_unit_of_its_bounds() -> None:
+    printed = """\
+                   estimate  low 95 %  high 95 %
+purchases missing      71.0      56.0       89.0
+trials missing        311.0     261.0      370.0"""
+    assert "unsourced" not in states("About 71 purchases are missing (95 % interval 56 to 89).", printed).values()
+    assert states("About 89 % of purchases are missing.", printed)["89 %"] == "unsourced"
