@@ -26,7 +26,6 @@ from core.steps import (
 )
 from core.values import Language
 from workers.agent import debugging
-from workers.agent.about_steps import approvals_asked
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -37,6 +36,7 @@ from workers.agent.actions import (
     RecordRoute,
     RecordVerdict,
 )
+from workers.agent.common_actions import ask_approval
 from workers.agent.pictures import PICTURE_CHARS, pictures_in
 from workers.agent.text import CHARS_PER_TOKEN, tokens_in
 from workers.agent.turn import Price, Turn
@@ -136,7 +136,7 @@ def _ask(turn: Turn, purpose: Purpose, found: Estimate, price: Price) -> AskAppr
         call=_call(purpose),
         micros=found.micros,
     )
-    return AskApproval(approval, approvals_asked(turn.steps) + 1)
+    return ask_approval(turn, approval)
 
 
 _EXTRAS: Final[tuple[Purpose, ...]] = ("check", "route", "debug")

@@ -12,7 +12,9 @@ next worker resumes a turn by asking again.
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
       it is a cell that a plan came with              → RecordPlan first
+      the team reviews in stages                      → AskApproval for plan and stages (`staged_review.py`)
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
+      a report                                        → it is checked, then posted (`finishing.py`)
       a report that is off the channel's layout       → CorrectModel "layout" once, then it is laid out by us
       a report may be posted, a second way is wanted  → AskModel "route", RunRoute (`second_route.py`), then Finish
     nobody asked the analyst anything                 → Close
@@ -41,17 +43,13 @@ from typing import assert_never
 
 from core.commands import RUN, STARTUP, argument_of
 from core.phrases import number, say
-from core.second_route import SecondRoute
 from core.steps import (
     APPROVAL_EXPIRED,
     APPROVAL_REJECTED,
-    HOLD_CALL,
     OUR_CALLS,
     OWN_CALL,
     Approval,
-    Asked,
     CellRan,
-    Checked,
     Commanded,
     Corrected,
     Decided,
@@ -59,11 +57,9 @@ from core.steps import (
     ModelFailed,
     Planned,
     Questioned,
-    Replied,
-    option_of,
 )
-from workers.agent import debugging, guards, layout, plans, stages
-from workers.agent.about_steps import approvals_asked, asks_analyst, only_unreadable_files, pending_command
+from workers.agent import debugging, guards, plans
+from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -83,27 +79,22 @@ from workers.agent.actions import (
     Wait,
 )
 from workers.agent.cell_functions import cell_function
+from workers.agent.common_actions import ask_approval, correct
 from workers.agent.costs import within_costs
+from workers.agent.finishing import answer_of_hold, author_since, finish, give_up, out_of_replies, refused_report
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.learning import learn
 from workers.agent.memory import decided_on_cell, sanitize_name
-from workers.agent.messages import check_messages, messages, tokens_of
+from workers.agent.messages import messages, tokens_of
 from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
-from workers.agent.provenance import Provenance
 from workers.agent.risks import Touched, touched
-from workers.agent.second_route import second_route
-from workers.agent.sourcing import marked, sources_of, told, trace_report
+from workers.agent.staged_review import before_plan, staged_review
 from workers.agent.startup import startup_cell
-from workers.agent.text import CHARS_PER_TOKEN, one_line, quoted
+from workers.agent.text import CHARS_PER_TOKEN, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
-from workers.agent.turn import Episode, Turn, episodes
-from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_message_note, with_note
-from workers.agent.verdict import read_verdict
+from workers.agent.turn import Episode, Turn
 
-_UNREADABLE_VERDICTS = 2
-_SHOWN_FIGURES = 6
-_QUESTION_CHARS = 600
 _OTHER_TOOLS = ("unknown_tool", "wrong_language")
 PROMPT_TOLERANCE = 1.25
 """A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
@@ -181,7 +172,7 @@ def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
     if failure.reason == "model_context":
         if guards.compactions(turn) < MAX_COMPACTIONS:
             return Compact(failure.prompt_chars // 2)
-        if (refused := _refused_report(turn)) is not None:  # asking again later would not help
+        if (refused := refused_report(turn)) is not None:  # asking again later would not help
             return refused
     tokens = number(failure.prompt_chars // CHARS_PER_TOKEN, turn.language)
     return GiveUp(failure.reason, say(failure.reason, turn.language, tokens=tokens))
@@ -199,18 +190,18 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
         case Question() | Report():
             what = "question" if isinstance(intent, Question) else "report"
             if not alone:
-                return _correct(turn, "too_early", intent.call_id, what=what)
+                return correct(turn, "too_early", intent.call_id, what=what)
             if isinstance(intent, Report) and episode.reply.user:
                 return Finish(intent.text, author=episode.reply.author)
-            if _author_since(episode, intent) and guards.replies_left(turn):
-                return _correct(turn, "new_message", intent.call_id, what=what)
+            if author_since(episode, intent) and guards.replies_left(turn):
+                return correct(turn, "new_message", intent.call_id, what=what)
             if isinstance(intent, Report) and turn.staged:
-                return _staged(turn, episode, intent)
+                return staged_review(turn, episode, intent) or _stop_or_change(turn) or _ask(turn)
             if isinstance(intent, Question) and not (guards.replies_left(turn) or episode.reply.user):
-                return _out_of_replies(turn, intent)
+                return out_of_replies(turn, intent)
             if isinstance(intent, Question):
                 return AskHuman(intent.call_id, intent.question, intent.options)
-            return _finish(turn, episode, intent)
+            return finish(turn, episode, intent)
         case _:
             assert_never(intent)
 
@@ -227,20 +218,20 @@ def _is_alone(turn: Turn, intent: Intent, intents: Sequence[Intent]) -> bool:
 
 
 def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
-    if not episode.reply.user and (first := _before_plan(turn, intent.call_id)) is not None:
+    if not episode.reply.user and (first := before_plan(turn, intent.call_id)) is not None:
         return first
     if why := _why_skipped(episode):
-        return _correct(turn, "skipped", intent.call_id, why=why)
+        return correct(turn, "skipped", intent.call_id, why=why)
     if any(isinstance(step, Decided) and step.outcome in ("redo", "other") for step in episode.steps):
         settled = decided_on_cell(episode.steps, intent.call_id)
         if settled is None:
-            return _correct(turn, "not_approved", intent.call_id, outcome="behind", author="", hint="")
+            return correct(turn, "not_approved", intent.call_id, outcome="behind", author="", hint="")
     run = guards.cells_run(turn)
     if run >= turn.limits.max_cells:
         here = sum(isinstance(step, Corrected) and step.reason == guards.OUT_OF_CELLS for step in episode.steps)
         if guards.corrections(turn, guards.OUT_OF_CELLS) > here:  # other cells of this reply do not count
-            return _give_up(turn, "out_of_cells", turn.limits.max_cells)
-        return _correct(
+            return give_up(turn, "out_of_cells", turn.limits.max_cells)
+        return correct(
             turn, guards.OUT_OF_CELLS, intent.call_id, max_cells=turn.limits.max_cells, native_tools=turn.native_tools
         )
     if isinstance(intent, RunPython) and (plan := _new_plan(turn, episode, intent)) is not None:
@@ -303,74 +294,7 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
         reads=found.reads,
         writes=found.writes,
     )
-    return _asking(turn, approval)
-
-
-def _asking(turn: Turn, approval: Approval) -> AskApproval:
-    return AskApproval(approval, approvals_asked(turn.steps) + 1)
-
-
-def _staged(turn: Turn, episode: Episode, report: Report) -> Action:
-    """A report in staged review: first the plan, then the result of each stage. People decide on each."""
-    plan, done = stages.plan_of(turn.steps), stages.results(turn.steps)
-    decided = decided_on_cell(episode.steps, report.call_id)
-    if decided is not None and decided.outcome in ("run", "edited", "skip") and plan is not None:
-        if len(done) >= len(plan):
-            return Finish(stages.report_of(done, turn.language), partial=all(result.skipped for result in done))
-        return _stop_or_change(turn) or _ask(turn)
-    if decided is not None and decided.outcome in ("redo", "other", "reject"):
-        return _sent_back(turn, report.call_id, decided)
-    if plan is None:
-        listed = stages.read_stages(report.text) or _whole_question(turn)
-        return _ask_plan(turn, listed, report.call_id)
-    provenance = trace_report(turn, report.text)
-    if provenance.unsourced and guards.reports_sent_back(turn) < turn.limits.max_refusals and guards.replies_left(turn):
-        figures = told(provenance)
-        more = len(provenance.unsourced) - len(figures)
-        return _correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
-    stage = plan[min(len(done), len(plan) - 1)]
-    title = say("stage_title", turn.language, number=len(done) + 1, count=len(plan), title=stage.title)
-    folded = stages.code_since_last_stage(turn.steps)
-    text = marked(provenance, turn.language)
-    return _asking(turn, Approval(what="stage", title=title, code=text, call=report.call_id, folded=folded))
-
-
-def _before_plan(turn: Turn, call_id: str) -> Action | None:
-    """What must come before a cell in staged review. None once the plan is approved.
-
-    The model is asked for a plan once. If it goes on with code, the whole question becomes the plan's only stage.
-    """
-    if not turn.staged or stages.plan_of(turn.steps) is not None:
-        return None
-    last = stages.last_plan(turn.steps)
-    decided = last[1] if last is not None else None
-    if decided is not None and decided.outcome == "reject":
-        return _sent_back(turn, call_id, decided)
-    if decided is not None and decided.outcome in ("redo", "other"):
-        after = turn.steps[turn.steps.index(decided) :]
-        if not any(isinstance(step, Corrected) for step in after):
-            return _sent_back(turn, call_id, decided)
-    if not guards.corrections(turn, stages.PLAN_FIRST):
-        return _correct(turn, stages.PLAN_FIRST, call_id, native_tools=turn.native_tools)
-    return _ask_plan(turn, _whole_question(turn), stages.PLAN_CALL)
-
-
-def _ask_plan(turn: Turn, listed: Sequence[stages.Stage], call_id: str) -> AskApproval:
-    title = say("plan_title", turn.language, count=len(listed))
-    return _asking(turn, Approval(what="plan", title=title, code=stages.plan_text(listed), call=call_id))
-
-
-def _whole_question(turn: Turn) -> tuple[stages.Stage, ...]:
-    asked = [step.text for step in turn.steps if isinstance(step, Asked) and step.text.strip()]
-    return (stages.Stage(one_line(asked[0], 120) if asked else say("progress_report", turn.language), ""),)
-
-
-def _sent_back(turn: Turn, call_id: str, decided: Decided) -> Action:
-    author = decided.author or decided.user
-    if decided.outcome == "reject":
-        return GiveUp(APPROVAL_REJECTED, say("plan_stopped", turn.language, author=author), "user")
-    hint = quoted(decided.hint)
-    return _correct(turn, "stage_sent_back", call_id, author=sanitize_name(author), hint=hint)
+    return ask_approval(turn, approval)
 
 
 def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
@@ -386,136 +310,21 @@ def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
             )
         case _:
             author, hint = sanitize_name(decided.author or decided.user), quoted(decided.hint)
-            return _correct(turn, "not_approved", cell.call_id, outcome=decided.outcome, author=author, hint=hint)
-
-
-def _author_since(episode: Episode, intent: Question | Report) -> str:
-    """Who wrote last since the model's reply, "" when nobody did. A button pressed on our question whether to post is
-    no news."""
-    held = isinstance(intent, Report) and _answer_of_hold(episode)
-    wrote = [step for step in episode.steps if isinstance(step, Asked)]
-    return sanitize_name(wrote[-1].author or wrote[-1].user) or "?" if len(wrote) > (1 if held else 0) else ""
-
-
-def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:
-    """What the model is told once when its report does not have the channel's layout."""
-    if not layout.applies(turn, report.text, partial=report.partial):
-        return None
-    faults = layout.faults(report.text, turn.sections)
-    if not faults or guards.corrections(turn, guards.LAYOUT) or not guards.replies_left(turn):
-        return None
-    found = {"missing": faults.missing, "invented": faults.invented}
-    return _correct(turn, guards.LAYOUT, report.call_id, sections=turn.sections, **found)
-
-
-def _laid_out(turn: Turn, report: Report) -> Report:
-    """The report in the channel's layout, whatever the model made of it."""
-    if not layout.applies(turn, report.text, partial=report.partial):
-        return report
-    text = layout.laid_out(report.text, turn.sections, say("report_absent", turn.language))
-    return replace(report, text=text, sections=turn.sections)
-
-
-def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Lets a report through once the data was read, its figures were looked up and the judge agreed.
-
-    The report then has the channel's layout: the model may correct the layout once, and the code does the rest.
-
-    A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
-    answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
-    twice or when no model call is left. `_give_up` posts a report that was sent back when no better one follows.
-    """
-    paths = guards.unread_files(turn)
-    if paths and not guards.only_declines(turn, report, paths):
-        if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
-            return _give_up(turn, "data_not_read", turn.limits.max_futile)
-        return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)
-    if off := _off_layout(turn, report):
-        return off
-    report = _laid_out(turn, report)
-    for checked in (step for step in episode.steps if isinstance(step, Checked)):
-        if checked.is_final:
-            return _post(turn, episode, report)
-        return _correct(turn, "not_final", report.call_id, reason=checked.reason)
-    verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
-    if verdicts and (verdict := read_verdict(verdicts[-1].text)):
-        return RecordVerdict(verdict.is_final, verdict.reason)
-    if len(verdicts) >= _UNREADABLE_VERDICTS:
-        return RecordVerdict(True, "the judge's reply could not be read")
-    provenance = trace_report(turn, report.text)
-    may_mend = guards.reports_sent_back(turn) < turn.limits.max_refusals and guards.replies_left(turn)
-    if provenance.unsourced and may_mend and not verdicts:
-        figures = told(provenance)
-        more = len(provenance.unsourced) - len(figures)
-        return _correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
-    if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
-        return _post(turn, episode, report)
-    return AskModel("check", check_messages(turn, provenance.report, provenance.figures))
-
-
-def _post(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Posts a report with marks behind the figures that nothing backs. If wanted, a second way to the figures comes
-    first.
-
-    With `hold_unsourced` a person decides first.
-    """
-    provenance = trace_report(turn, report.text)
-    second = second_route(turn, episode, provenance)
-    if second is not None and not isinstance(second, SecondRoute):
-        return second
-    if held := _held(turn, episode, provenance):
-        return held
-    text = marked(provenance, turn.language)
-    last = next((step for step in episode.steps if isinstance(step, Checked)), None)
-    if last is None and (reason := guards.last_refusal(turn)) is not None:
-        text = with_note(text, "unchecked", reason, turn)
-    sources = sources_of(provenance, turn.language)
-    text = with_message_note(turn, with_budget_note(turn, text), _author_since(episode, report))
-    return Finish(text, report.partial, sources, second=second, sections=report.sections)
-
-
-def _held(turn: Turn, episode: Episode, provenance: Provenance) -> AskHuman | GiveUp | None:
-    """With `hold_unsourced`: the question whether to post a report with figures that nothing backs, or the end of the
-    turn after a no. None when the report may be posted."""
-    if not (provenance.unsourced and turn.limits.hold_unsourced):
-        return None
-    answer = _answer_of_hold(episode)
-    if answer == say("hold_drop", turn.language):
-        return GiveUp("held_back", say("hold_dropped", turn.language), "user")
-    return None if answer else _hold(turn, episode, [figure.text for figure in provenance.unsourced])
-
-
-def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
-    shown = ", ".join(one_line(figure, 40) for figure in figures[:_SHOWN_FIGURES])
-    question = say("hold_question", turn.language, count=len(figures), figures=shown)
-    options = (say("hold_post", turn.language), say("hold_drop", turn.language))
-    return AskHuman(f"{HOLD_CALL}{episode.number}", question, options)
-
-
-def _answer_of_hold(episode: Episode) -> str:
-    """The option that a person chose when the report was last held back, "" for none or for other words."""
-    held = [
-        n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(HOLD_CALL)
-    ]
-    if not held or not isinstance(asked := episode.steps[held[-1]], Questioned):
-        return ""
-    answer = next((step.text for step in episode.steps[held[-1] :] if isinstance(step, Asked)), "")
-    option = option_of(answer, asked)
-    return "" if option is None else asked.options[option]
+            return correct(turn, "not_approved", cell.call_id, outcome=decided.outcome, author=author, hint=hint)
 
 
 def _stop_or_change(turn: Turn) -> Action | None:
     """The guards that end a turn or ask for a change of approach. None when the turn may go on."""
-    if turn.episode is not None and _answer_of_hold(turn.episode) and (refused := _refused_report(turn)) is not None:
+    if turn.episode is not None and answer_of_hold(turn.episode) and (refused := refused_report(turn)) is not None:
         return refused
     futile = guards.futile_replies(turn)
     if futile >= turn.limits.max_futile:
         unread = guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile
-        return _give_up(turn, "data_not_read" if unread else "nonsense_replies", futile)
+        return give_up(turn, "data_not_read" if unread else "nonsense_replies", futile)
     if again := guards.repetition(turn):
         if guards.corrections(turn, guards.CHANGE_OF_APPROACH):
-            return _give_up(turn, "stuck_on_error" if again.what == "error" else "stuck_on_code", again.times)
-        return _correct(
+            return give_up(turn, "stuck_on_error" if again.what == "error" else "stuck_on_code", again.times)
+        return correct(
             turn,
             guards.CHANGE_OF_APPROACH,
             None,
@@ -525,17 +334,8 @@ def _stop_or_change(turn: Turn) -> Action | None:
             ran=again.ran,
         )
     if not guards.replies_left(turn):
-        return _out_of_replies(turn)
+        return out_of_replies(turn)
     return None
-
-
-def _out_of_replies(turn: Turn, asked: Question | None = None) -> GiveUp | Finish | AskHuman:
-    """The end when no model call is left. A question that the last one `asked` is told, because nobody would read the
-    answer in this turn."""
-    reason: Stop = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
-    question = f"{asked.question} ({' / '.join(asked.options)})" if asked and asked.options else ""
-    question = question or (asked.question if asked else "")
-    return _give_up(turn, reason, turn.limits.max_model_calls, one_line(question, _QUESTION_CHARS))
 
 
 def _ask(turn: Turn) -> Action:
@@ -543,20 +343,16 @@ def _ask(turn: Turn) -> Action:
     tools = TOOLS_WITH_BASH if turn.has_bash else TOOLS
     told, most = messages(turn), turn.limits.context_chars // CHARS_PER_TOKEN
     if (tokens := tokens_of(told)) > most * PROMPT_TOLERANCE:
-        if (refused := _refused_report(turn)) is not None:
+        if (refused := refused_report(turn)) is not None:
             return refused
         counts = {"tokens": number(tokens, turn.language), "most": number(most, turn.language)}
         return GiveUp("prompt_too_long", say("prompt_too_long", turn.language, **counts), "user")
     return AskModel("act", told, tools if turn.native_tools else ())
 
 
-def _correct(turn: Turn, prompt: str, call_id: str | None, /, **variables: object) -> CorrectModel:
-    return CorrectModel(prompt, turn.prompts.render(prompt, **variables), call_id)
-
-
 def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     if intent.reason == "empty_reply":
-        return _correct(turn, "empty_reply", intent.call_id, native_tools=turn.native_tools)
+        return correct(turn, "empty_reply", intent.call_id, native_tools=turn.native_tools)
     text = turn.prompts.render(
         "malformed",
         reason=intent.reason,
@@ -566,35 +362,3 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
         inside=cell_function(intent.detail, turn.environment) if intent.reason in _OTHER_TOOLS else "",
     )
     return CorrectModel(intent.reason, text, intent.call_id)
-
-
-def _give_up(turn: Turn, reason: Stop, count: int, question: str = "") -> GiveUp | Finish | AskHuman:
-    """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
-    if done := stages.results(turn.steps):
-        note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
-        return Finish(f"{stages.report_of(done, turn.language)}\n\n{note}", partial=True)
-    if reason != "data_not_read" and (refused := _refused_report(turn)) is not None:
-        return refused
-    return GiveUp(reason, stopped_text(turn, reason, count, question))
-
-
-def _refused_report(turn: Turn) -> Finish | AskHuman | GiveUp | None:
-    """The turn's last report that was sent back, marked, with a line that says so. None when there is none.
-
-    With `hold_unsourced` a person decides first, as on every report.
-    """
-    for episode in reversed(episodes(turn.steps)[1]):
-        checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
-        reasons = (guards.UNSOURCED, guards.LAYOUT)
-        sent_back = any(isinstance(step, Corrected) and step.reason in reasons for step in episode.steps)
-        intent = read_reply(episode.reply, episode.number).intents[0]
-        if (checked or sent_back) and isinstance(intent, Report):
-            report = _laid_out(turn, intent)
-            provenance = trace_report(turn, report.text)
-            if turn.episode is not None and (held := _held(turn, turn.episode, provenance)):
-                return held
-            text = marked(provenance, turn.language)
-            if checked:
-                text = with_note(text, "incomplete", checked.reason, turn)
-            return Finish(text, sources=sources_of(provenance, turn.language), sections=report.sections)
-    return None
