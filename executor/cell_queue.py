@@ -5,6 +5,7 @@ submit → (undecided, for bash) → queued → running → end
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator
 
@@ -16,6 +17,8 @@ class CellQueue:
 
     def __init__(self) -> None:
         self.running: Cell | None = None
+        self.last_used = time.monotonic()
+        """When a cell last began or ended, in monotonic seconds."""
         self._queued: deque[Cell] = deque()
         self._undecided: list[Cell] = []
         """Commands that wait for their approval. They hold no other cell up."""

@@ -1,43 +1,36 @@
-"""Runs a thread's cells, one after the other, in its interpreters; every cell gets its result here.
+"""Runs a thread's cells, one after the other, in its interpreters.
 
-queue → begin → output, requests → end → what it made is taken, in slices → result
+queue → begin → output, requests → end → result (`result_writer.py`)
           └ INT at its time limit or on request → grace → KILL
 """
 
 from __future__ import annotations
 
-import errno
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
-from executor.bash_interpreter import BashInterpreter
-from executor.cell import Attached, Cell, ended_with
+from executor.cell import Cell, ended_with
 from executor.cell_outcome import Outcome, reported
 from executor.cell_output import CellOutput
 from executor.cell_queue import CellQueue
 from executor.cell_run import CellRun
-from executor.collect import Collection
 from executor.durable import Disk
 from executor.ended_cell import EndedCell
-from executor.event_loop import Loop, Timer
-from executor.frames import Message, ProtocolError, to_json
+from executor.event_loop import Loop
+from executor.frames import Message, ProtocolError
 from executor.home import Home, ThreadHome
 from executor.interpreter import Interpreter, Owner
-from executor.notices import Notices, notice, words_of
-from executor.python_interpreter import PythonInterpreter
+from executor.interpreters import Interpreters, is_needed
+from executor.notices import notice
+from executor.result_writer import ResultWriter
 from executor.session import Ending, Session
-from executor.slices import SlicedWork, Task, Work
-from executor.values import CellResult, CellStatus, Language, Limits, Notice
-from executor.wire import result_to
+from executor.slices import SlicedWork
+from executor.values import CellStatus, Language, Limits
 from executor.workspace import Workspace
 
 _TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FULL_S, _AGAIN_S = 20.0, 0.5  # how long a full disk is waited for: with each result that is lost, a cell is
 _LONG_CELL_S = 0.05  # most cells are shorter, and need no sync but that of their result
-Interpreters = tuple[PythonInterpreter, BashInterpreter | None]
 
 
 class CellRunner:
@@ -59,38 +52,34 @@ class CellRunner:
         self.run: CellRun | None = None
         """The running cell in its subprocess."""
         self.limits = limits
-        self.last_used = time.monotonic()
         self._thread = thread
         self._loop = loop
         self._disk = disk
         self._work = work
-        self._home = home
         self._workspace = workspace
         self._output = CellOutput(home)
         self._failed_starts: dict[Language, int] = {"python": 0, "bash": 0}
         """In a row, of subprocesses that a queued cell waited for."""
         self._late: int | None = None
         """Characters printed since the last cell ended; None before the first one of a subprocess."""
-        self._ended: EndedCell | None = None
-        """The cell that has ended last, until its result is on the disk."""
-        self._taking: Task[None] | None = None
-        """The taking of what it made, and the writing of its result."""
         self._waiting: list[Callable[[], None]] = []
         """What is called once the variables are kept."""
         self._is_begin_looked_at = False
         """Whether it is soon looked whether a cell runs for long."""
-        self._written: str | None = None
-        """The result of the cell that has ended, once it is made."""
-        self._again: tuple[Timer, Callable[[], None]] | None = None
-        """When a full disk is tried again, and how that is done at once and for the last time."""
-        self._refusals: dict[str, OSError] = {}
-        """Of cells without a result: why the disk refused it."""
-        self.python, self.bash = interpreters(self)
-
-    @property
-    def interpreters(self) -> tuple[Interpreter, ...]:
-        """Python, and bash where it is on."""
-        return (self.python,) if self.bash is None else (self.python, self.bash)
+        self.interpreters = interpreters(self)
+        self.results = ResultWriter(
+            thread,
+            loop=loop,
+            disk=disk,
+            work=work,
+            home=home,
+            workspace=workspace,
+            cells=self.cells,
+            interpreters=self.interpreters,
+            limits=lambda: self.limits,
+            advance=self.advance,
+        )
+        self._python = self.interpreters.python
 
     def use_limits(self, limits: Limits) -> None:
         """From here on. What is built into the sandbox of a subprocess holds from its next start on."""
@@ -104,8 +93,8 @@ class CellRunner:
         cell = self.cells.next
         if self.cells.running is not None or cell is None:
             return
-        self.last_used = time.monotonic()
-        interpreter = self._interpreter_of(cell)
+        self.cells.last_used = time.monotonic()
+        interpreter = self.interpreters.of(cell)
         try:
             session = interpreter.take()
         except OSError as error:
@@ -131,14 +120,9 @@ class CellRunner:
         self.run.stop(status, self.limits.cell_grace_s)
         return True
 
-    def end_interpreters(self, why: Notice) -> None:
-        """Kill the subprocesses on purpose."""
-        for interpreter in reversed(self.interpreters):
-            interpreter.end(why)
-
     def when_kept(self, call: Callable[[], None]) -> None:
         """Call once the variables of the last cell are kept, or cannot be any more; at once if they are."""
-        if self.python.kept:
+        if self._python.kept:
             call()
         else:
             self._waiting.append(call)
@@ -189,51 +173,39 @@ class CellRunner:
 
     def after_result(self, call: Callable[[], None]) -> None:
         """Call once the result of the cell that has ended is on the disk; at once when none is to come."""
-        if self._ended is None:
-            call()
-        else:
-            self._ended.follow.append(call)
+        self.results.after_result(call)
 
     def interpreter_ends(self) -> None:
         """Take now what is left of what a cell made: the working folder may end with the subprocess."""
-        self._finish_taking()
-        if self._again is not None:
-            timer, take_at_last = self._again
-            timer.cancel()
-            take_at_last()
-            self._finish_taking()
+        self.results.finish()
 
     def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
         """Whatever ran in the subprocess has ended with it. A cell that could not even begin gets another one."""
-        if interpreter is self.python and self.bash is not None:
-            self.bash.end_with_python(ending)
+        if interpreter is self._python and self.interpreters.bash is not None:
+            self.interpreters.bash.end_with_python(ending)
         cell = self.cells.running
         if cell is None and unused:
             cell = self._give_up_after_tries(interpreter)
-        if cell is None or not _needs(cell, interpreter):
+        if cell is None or not is_needed(interpreter, cell):
             return False
         cell.line = session.where() if cell.stopped_by is not None else None
         status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
-        fate = self._interpreter_of(cell).fate()
+        fate = self.interpreters.of(cell).fate()
         self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
         self.interpreter_ends()
         return True
 
     def interpreter_gone(self, interpreter: Interpreter) -> None:
         """Let go of the workspace if it was Python, and go on."""
-        if interpreter is self.python:
+        if interpreter is self._python:
             self._workspace.leave()
             self._output.drop()
             self._call_waiting()
-        elif self.python.session is None:
+        elif self._python.session is None:
             return  # Python is ending too, and goes on when it has
         self.advance()
 
     # The parts of the above
-
-    def _finish_taking(self) -> None:
-        if self._taking is not None:
-            self._taking.finish()
 
     def _look_at_begin(self, after_s: float) -> None:
         self._is_begin_looked_at = True
@@ -252,9 +224,6 @@ class CellRunner:
 
     def _time_out(self) -> None:
         self.stop("timeout")
-
-    def _interpreter_of(self, cell: Cell) -> Interpreter:
-        return self.bash if cell.language == "bash" and self.bash is not None else self.python
 
     def _begin_next(self) -> Cell | None:
         """The next cell, whose begin is written down; None when the disk refuses that, and the cell is dropped."""
@@ -276,7 +245,7 @@ class CellRunner:
     def _give_up_after_tries(self, interpreter: Interpreter) -> Cell | None:
         """The next cell, which will not run, when too many subprocesses in a row ended before it began."""
         cell = self.cells.next
-        if cell is None or not _needs(cell, interpreter):
+        if cell is None or not is_needed(interpreter, cell):
             return None
         self._failed_starts[interpreter.language] += 1
         if self._failed_starts[interpreter.language] < _TRIES_TO_START:
@@ -291,9 +260,9 @@ class CellRunner:
         self.run = None
         files_read, changed = self._workspace.seen()
         (stdout, whole_stdout), (stderr, whole_stderr) = self._output.take("stdout"), self._output.take("stderr")
-        if self.python.session is not None:
+        if self._python.session is not None:
             self._output.open(self.limits)
-        self._ended = EndedCell(
+        ended = EndedCell(
             cell,
             outcome,
             duration_s=time.monotonic() - cell.started if cell.started else 0.0,
@@ -302,96 +271,11 @@ class CellRunner:
             whole_outputs=(*whole_stdout, *whole_stderr),
             files_read=files_read,
             late=self._late or 0,
-            keeps=self.python.keeps_after(cell),
-            notifies=self.python.has_to_notify(cell),
+            keeps=self._python.keeps_after(cell),
+            notifies=self._python.has_to_notify(cell),
         )
         self._late = 0
-        self._written = None
-        self._begin_to_take(self._ended, changed=changed, until=time.monotonic() + _FULL_S)
-
-    def _begin_to_take(self, ended: EndedCell, *, changed: bool, until: float) -> None:
-        collecting = self._workspace.collect(ended.cell.id, self.limits, changed=changed)
-
-        def failed(error: Exception) -> None:
-            if not isinstance(error, OSError):
-                raise error
-            if error.errno not in _FULL or self.python.session is None or time.monotonic() >= until:
-                self._give_up_result(ended, error)
-            else:  # somebody may make room: nothing is lost until then
-                again = partial(self._begin_to_take, ended, changed=changed, until=until)
-                last = partial(self._begin_to_take, ended, changed=changed, until=0.0)
-                self._again = (self._loop.call_later(_AGAIN_S, again), last)
-
-        self._again = None
-        self._taking = self._work.do(self._thread.thread_id, self._take(ended, collecting), lambda _: None, failed)
-
-    def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
-        if self._written is None:
-            self._written = self._result_of(ended, (yield from collecting))
-        self._write_down(ended, self._written)
-
-    def _give_up_result(self, ended: EndedCell, error: OSError) -> None:
-        """The disk refused the result of a cell: it counts as died, and nothing of it is in the variables."""
-        cell, attached = ended.cell, tuple(ended.cell.attached)
-        self._refusals[cell.id] = error
-        self.cells.end()
-        self.end_interpreters(notice("disk_refused", error=words_of(error)))
-        self.python.unsaved.go_on_from_what_is_kept()
-        try:
-            written = self._thread.result(cell.id)  # what followed it may have failed
-            result = self.died_without_result(cell.id) if written is None else to_json(written)
-        except OSError:
-            self._tell(ended, (), "")
-            for one in attached:
-                one.refused(error)
-        else:
-            self._disk.sync(self._thread.take_unsynced(), partial(self._tell, ended, attached, result))
-        self._loop.call_later(0.0, self.advance)
-
-    def died_without_result(self, cell_id: str) -> str:
-        """Write down that a cell which began has no result; returns what it has instead, as JSON.
-
-        Raises OSError when the disk refuses that too.
-        """
-        error = self._refusals.get(cell_id)
-        why = notice("host_died") if error is None else notice("result_refused", error=words_of(error))
-        result = to_json(result_to(CellResult(cell_id, "died", notices=(why,))))
-        self._thread.finished(cell_id, result)
-        self._refusals.pop(cell_id, None)
-        return result
-
-    def _result_of(self, ended: EndedCell, found: Collection) -> str:
-        """The result, as JSON. What it says of earlier cells is said once."""
-        artifacts = self._workspace.artifacts(found, ended.outcome.figures)
-        notices = self._take_notices(ended.cell)
-        if ended.cell.started:
-            notices += self._workspace.take_untold()
-        return to_json(result_to(ended.result(artifacts, found.rejected, notices)))
-
-    def _write_down(self, ended: EndedCell, written: str) -> None:
-        """Write the result down, and send it to those who wait for it once a power cut cannot take it."""
-        cell = ended.cell
-        self.last_used = time.monotonic()
-        self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
-        if ended.notifies:
-            self.python.unsaved.notified(lives=self.python.session is not None)
-        self.cells.end()
-        tell = partial(self._tell, ended, tuple(cell.attached), written)
-        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], tell)
-
-    def _tell(self, ended: EndedCell, attached: Sequence[Attached], result: str) -> None:
-        """Send the result to those who wait for it, and go on with what waits for it."""
-        if self._ended is ended:
-            self._ended = None
-        for one in attached:
-            one.result(result)
-        for call in ended.follow:
-            call()
-
-    def _take_notices(self, cell: Cell) -> Notices:
-        """What there is to say of the interpreters since their last cell, if this cell began."""
-        used = [interpreter for interpreter in self.interpreters if cell.started and _needs(cell, interpreter)]
-        return tuple(said for interpreter in used for said in interpreter.take_notices())
+        self.results.take(ended, changed=changed)
 
     def _call_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -401,8 +285,3 @@ class CellRunner:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _needs(cell: Cell, interpreter: Interpreter) -> bool:
-    """Whether a cell cannot run without this interpreter: every cell needs Python, a command also bash."""
-    return interpreter.language in ("python", cell.language)

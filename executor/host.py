@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import get_args
 
 from executor.bash_interpreter import BashInterpreter
-from executor.cell_runner import Interpreters
 from executor.checkpoints import Checkpoint
 from executor.client_connection import Connection
 from executor.counters import Counters
@@ -32,6 +31,7 @@ from executor.frames import Message
 from executor.home import Home
 from executor.housekeeping import Housekeeping, live
 from executor.interpreter import Owner
+from executor.interpreters import Interpreters
 from executor.notebook import Notebook
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Listener, Session
@@ -236,7 +236,7 @@ class Host:
 
     def _make_interpreters(self, workspace: Workspace, notebook: Notebook, owner: Owner) -> Interpreters:
         python = self._make_python(workspace, notebook, owner)
-        return python, self._make_bash(notebook, owner, python) if self._bash else None
+        return Interpreters(python, self._make_bash(notebook, owner, python) if self._bash else None)
 
     def _make_python(self, workspace: Workspace, notebook: Notebook, owner: Owner) -> PythonInterpreter:
         thread = notebook.thread

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from executor.cell import Attached, Cell
-from executor.cell_runner import CellRunner, Interpreters
+from executor.cell_runner import CellRunner
 from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.exported import export_message, exported_session_from
@@ -20,6 +20,7 @@ from executor.frames import Message, ProtocolError, to_json
 from executor.given_files import GivenFiles
 from executor.home import Home, ThreadHome, contents_named_in
 from executor.interpreter import Owner
+from executor.interpreters import Interpreters
 from executor.notices import notice
 from executor.session import Session
 from executor.slices import SlicedWork, Work
@@ -63,7 +64,8 @@ class Notebook:
         )
         self._given = GivenFiles(thread, home, workspace)
         self._cells = self._runner.cells
-        self._python = self._runner.python
+        self._interpreters = self._runner.interpreters
+        self._python = self._interpreters.python
 
     # What it is and does
 
@@ -89,7 +91,7 @@ class Notebook:
     @property
     def last_used(self) -> float:
         """When a cell last began or ended, in monotonic seconds."""
-        return self._runner.last_used
+        return self._cells.last_used
 
     @property
     def session(self) -> Session | None:
@@ -99,7 +101,7 @@ class Notebook:
     @property
     def sessions(self) -> list[Session]:
         """Its living subprocesses: the one of Python, and the one of bash if there is one."""
-        return [one.session for one in self._runner.interpreters if one.session is not None]
+        return self._interpreters.sessions
 
     @property
     def running(self) -> str | None:
@@ -109,7 +111,7 @@ class Notebook:
     @property
     def kept(self) -> bool:
         """Whether what cells left in the variables is kept, as far as it can be."""
-        return all(interpreter.kept for interpreter in self._runner.interpreters)
+        return self._interpreters.kept
 
     @property
     def idle(self) -> bool:
@@ -123,7 +125,7 @@ class Notebook:
 
     def once_durable(self, then: Callable[[], None]) -> None:
         """Call once all that was written for this thread is on the disk."""
-        interpreters = [path for one in self._runner.interpreters for path in one.take_unsynced()]
+        interpreters = [path for one in self._interpreters for path in one.take_unsynced()]
         self._disk.sync([*self._home.take_unsynced(), *interpreters, *self.thread.take_unsynced()], then)
 
     # Cells
@@ -134,7 +136,7 @@ class Notebook:
         A command of bash runs only after one of those who are attached to it approved it. Raises ProtocolError when
         this host has no bash.
         """
-        if cell.language == "bash" and self._runner.bash is None:
+        if cell.language == "bash" and self._interpreters.bash is None:
             raise ProtocolError(NO_BASH)
         if (result := self._known_result(cell.id)) is not None:
             self._disk.sync(self.thread.take_unsynced(), lambda: attached.result(result))
@@ -161,7 +163,7 @@ class Notebook:
             return _as_json(result_from(stored))
         if cell_id not in self.thread.unfinished or self.running == cell_id:
             return None
-        return self._runner.died_without_result(cell_id)
+        return self._runner.results.died_without_result(cell_id)
 
     def _ask_approval(self, cell: Cell, attached: Attached) -> None:
         if attached.approves:
@@ -225,13 +227,13 @@ class Notebook:
 
     def end_subprocesses(self) -> None:
         """Kill what runs; nothing is written down but the end of a running cell."""
-        self._runner.end_interpreters(notice("was_reset"))
+        self._interpreters.end(notice("was_reset"))
 
     def reset(self) -> None:
         """End the session and forget what cells made; the files that people gave stay."""
         self._python.drop_checkpoint()
-        self._runner.end_interpreters(notice("was_reset"))
-        for interpreter in self._runner.interpreters:
+        self._interpreters.end(notice("was_reset"))
+        for interpreter in self._interpreters:
             interpreter.forget()
         named = contents_named_in(self.thread.folder)
         self.thread.files.forget()
@@ -248,12 +250,12 @@ class Notebook:
         if cell_id == self.thread.undone_cell:
             return True
         unsaved = self.thread.unsaved_cells
-        left_by = [*unsaved[-1:], *(interpreter.last_cell() for interpreter in self._runner.interpreters)]
+        left_by = [*unsaved[-1:], *(interpreter.last_cell() for interpreter in self._interpreters)]
         if any(self.thread.is_later(cell, cell_id) for cell in left_by):
             return False
         if not self.thread.files.can_undo(cell_id, self.thread.is_later):
             return False
-        outcomes = {interpreter.undo(cell_id) for interpreter in self._runner.interpreters}
+        outcomes = {interpreter.undo(cell_id) for interpreter in self._interpreters}
         if "gone" in outcomes:
             return False
         is_there = cell_id in unsaved or self._workspace.has_refused_of(cell_id)
@@ -280,8 +282,8 @@ class Notebook:
         files = [kept_file_from(item) for item in session.files]
         self._python.end(notice("moved_away"))
         self._python.adopt(session.state, self._home.path_of)
-        if self._runner.bash is not None:
-            self._runner.bash.forget()  # a shell does not come along, and the one that was here is older
+        if self._interpreters.bash is not None:
+            self._interpreters.bash.forget()  # a shell does not come along, and the one that was here is older
         by_name = {file.name: file for file in files}
         self.thread.adopt(by_name, set(session.replaced), session.cells, session.unsaved_cells)
         self._python.unsaved.go_on_from_what_is_kept()
@@ -289,14 +291,13 @@ class Notebook:
     def rest(self) -> None:
         """End the subprocesses; the next cell brings the variables back."""
         if self.idle:
-            self._runner.end_interpreters(notice("was_idle"))
+            self._interpreters.end(notice("was_idle"))
 
     def close(self) -> None:
         """Let go of everything; the subprocesses are killed."""
         self._given.close()
         self._cells.clear()
-        for interpreter in reversed(self._runner.interpreters):
-            interpreter.close()
+        self._interpreters.close()
         self.thread.close()
 
 

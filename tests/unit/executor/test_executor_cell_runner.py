@@ -15,7 +15,7 @@ from typing import Any, NoReturn, cast
 import pytest
 from patience import eventually
 
-from executor import cell_runner, lifecycle, workspace
+from executor import cell_runner, lifecycle, result_writer, workspace
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint
 from executor.counters import Counters
@@ -23,6 +23,7 @@ from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.frames import Message
 from executor.home import Home
+from executor.interpreters import Interpreters
 from executor.kernel_sync import Synced
 from executor.line_file import LineFile
 from executor.notebook import Notebook
@@ -164,7 +165,7 @@ class Desk:
                 start=start,
                 state_limit=lambda: 1 << 30,
             )
-            return made, None
+            return Interpreters(made, None)
 
         self.notebook = Notebook(
             thread,
@@ -433,7 +434,7 @@ def test_a_cell_whose_result_the_disk_refuses_ends_its_subprocess_and_the_next_o
 
 @pytest.mark.parametrize("what", ["list", "result"])
 def test_a_disk_that_is_full_for_a_moment_costs_no_cell(desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    monkeypatch.setattr(cell_runner, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(result_writer, "_AGAIN_S", 0.0)
     desk.begin("c1")
     (desk.subprocess.folder / "sales.csv").write_text("a,b")
     with monkeypatch.context() as disk:
@@ -472,7 +473,7 @@ def test_a_result_that_is_too_large_for_the_disk_is_replaced_by_a_short_one_that
     (desk.subprocess.folder / "sales.csv").write_text("a,b")
     with monkeypatch.context() as disk:
         disk.setattr("executor.thread_files.replace_durably", refusing(errno.EDQUOT))
-        disk.setattr(cell_runner, "_FULL_S", 0.0)
+        disk.setattr(result_writer, "_FULL_S", 0.0)
         desk.subprocess.reports("c1")
         desk.until(lambda: desk.asker.results)
     assert [told["code"] for told in desk.asker.results[0]["notices"]] == ["result_refused"]

@@ -18,6 +18,7 @@ from executor.file_watcher import Watcher
 from executor.frames import ProtocolError
 from executor.home import Home, TooLarge
 from executor.housekeeping import Housekeeping
+from executor.interpreters import Interpreters
 from executor.notebook import Notebook
 from executor.session import Session
 from executor.slices import SLICE, SlicedWork, Work, at_once
@@ -165,7 +166,7 @@ def notebook_of(home: Home, loop: Loop, watcher: Watcher | None = None) -> tuple
         home=home,
         workspace=workspace,
         limits=Limits(),
-        interpreters=lambda notebook, owner: (python, None),
+        interpreters=lambda notebook, owner: Interpreters(python, None),
     )
     return notebook, workspace
 
