@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from core.errors import LeaseLost, OursToFix
 from core.installations.cipher import Undecipherable
@@ -89,7 +90,7 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             is_elsewhere = state.queued is not None and worker.wakes.is_elsewhere(state.node_id, here)
             if state.queued is not None and not is_elsewhere:
                 with worker.admission.admit(state.queued) as admitted:
-                    may_go_on, rests_without_mail = _advance(worker, held, state) if admitted else (False, False)
+                    advanced = _advance(worker, held, state) if admitted else _LEFT_ALONE
         if is_elsewhere:
             worker.wakes.wake(thread_id)
             return
@@ -99,12 +100,12 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             if state.queued is not None:
                 _wait(worker, state.queued)
             return
-        if rests_without_mail and held.was_left_alone():
+        if advanced.rests_without_mail and held.was_left_alone():
             return
         worker.admission.forget_waiting()
         queue = store.wait_queue()
         others = [queued for queued in queue if queued.thread_id != thread_id]
-        has_more = may_go_on and len(queue) > len(others)
+        has_more = advanced.may_go_on and len(queue) > len(others)
         if not has_more and not _is_any_due(worker, others):
             return
         others = not_at_work(others, store, worker.leases, worker.backoff)
@@ -134,11 +135,20 @@ def _is_any_due(worker: WorkerContext, others: Sequence[QueuedThread]) -> bool:
     return bool(not_at_work(asked, worker.context.store, worker.leases, worker.backoff))
 
 
-def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tuple[bool, bool]:
-    """Advance the thread once under its lease.
+class _Advanced(NamedTuple):
+    """How a thread was left that was advanced once."""
 
-    Gives whether it may go on (otherwise it is to be left alone for now), and whether it rests without unread mail.
-    """
+    may_go_on: bool
+    """If not, it is to be left alone for now."""
+    rests_without_mail: bool
+    """Whether it rests, and had no unread mail then."""
+
+
+_LEFT_ALONE = _Advanced(may_go_on=False, rests_without_mail=False)
+
+
+def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> _Advanced:
+    """Advance the thread once under its lease."""
     rests_without_mail = False
     lease = held.lease
     step = state.progress  # a key for the backoff: it changes with every stored step and every message sent
@@ -165,12 +175,12 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
         # It counts like a crash: after a few of them the turn is closed instead of tried for ever.
         RETRIES.labels("turn", "failed").inc()
         log.exception("turn_failed", seconds=worker.backoff.postpone(lease.thread_id, step))
-        return False, False
+        return _LEFT_ALONE
     else:
         worker.backoff.end(step, forgets_delays=True)
-        return True, rests_without_mail
+        return _Advanced(True, rests_without_mail)
     worker.backoff.end(step)
-    return False, False
+    return _LEFT_ALONE
 
 
 @contextmanager
