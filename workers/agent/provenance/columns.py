@@ -47,7 +47,7 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
     column."""
     digits = significant(claim)
     base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
-    for grid in small_grids(claim, bench):
+    for grid in small_grids(bench):
         several = list(grid.named(bench.wanted))
         parts = [several] if len({fact.row for fact in several}) > 1 else []
         if base or not _names_row(claim, grid, bench.scene):
@@ -61,7 +61,7 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
 
 def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
     """Two columns of a row that the claim names, or of all rows if it names none; or two figures of one record."""
-    for grid in small_grids(claim, bench):
+    for grid in small_grids(bench):
         if grid.record:
             sides = [_side((fact,), bench, at) for at, fact in enumerate(grid.facts)]
             yield from _of(sides, few=False)
@@ -160,7 +160,7 @@ def _of(sides: Sequence[Side], *, few: bool) -> Iterator[tuple[Side, Side]]:
             yield a, b
 
 
-def small_grids(claim: Claim, bench: Workbench, *, touched: bool = True) -> list[Grid]:
+def small_grids(bench: Workbench, *, touched: bool = True) -> list[Grid]:
     """The small tables of this turn that the sentence touches by a figure, a row or a column. All without `touched`."""
     small = [grid for grid in bench.facts.grids if grid.facts and grid.whole and grid.facts[0].turn == 0]
     small = [

@@ -36,6 +36,7 @@ from workers.agent.provenance.words import (
     CHANGE_WORDS,
     CURRENCIES,
     DOWN,
+    LEFT_OVER,
     PERCENT_WORDS,
     POINTS,
     RATIO,
@@ -50,12 +51,6 @@ from workers.agent.provenance.words import (
 from workers.agent.provenance.workbench import Operand, Workbench, is_named
 
 _MONEY = set(CURRENCIES.values())
-_REST = re.compile(
-    r"\b(?:rest|remain\w*|others?|miss(?:es|ed|ing)?|wrong(?:ly)?|fail(?:s|ed)?|not|übrig\w*|restlich\w*|anderen?|nicht|falsch"
-    r"|verfehlt|autres?|restante?s?|manqu\w+|otr[ao]s|falla\w*)\b|其余|其他|剩|漏|未|残り|逃",
-    re.IGNORECASE,
-)
-"""Words for the part that another figure of the sentence leaves: "59 % are found, so 41 % are missed"."""
 _OF = re.compile(
     r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |"
     r"all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$",
@@ -128,7 +123,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         yield from _match(claim, bench, _of_column(claim, bench))
         if not claim.numeral.sign and not _is_change(claim):
             yield from _match(claim, bench, _of_step_before(claim, bench))
-        if says(_REST, bench.sentence):
+        if says(LEFT_OVER, bench.sentence):
             yield from _match(claim, bench, _rests(bench))
         return
     if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
@@ -393,7 +388,7 @@ def _key(day: Day) -> tuple[int, int, int, int]:
     return day.year or 0, day.quarter or 0, day.month or 0, day.day or 0
 
 
-def _bases(fact: Fact, bench: Workbench) -> Iterator[float]:
+def _bases(fact: Fact) -> Iterator[float]:
     """The totals that a figure may be a part of: of its column, or of those rows that share its other labels."""
     grid = fact.grid
     if grid is None or not grid.whole or len(grid.facts) > 3_000 or has_word(tuple(fact.words), CHANGE_WORDS):
@@ -423,7 +418,7 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
         near = [o for o in near if o.fact and measure_words(o.fact) & measure] or near
     for o in near:
         if o.fact is not None and (bench.scene.agrees(claim, o.fact) or o.said):
-            for base in _bases(o.fact, bench):
+            for base in _bases(o.fact):
                 if base and abs(o.value) <= abs(base):
                     yield Derived("share", (o.fact,), o.value / base * 100)
     words = bench.scene.words_of(claim) - _COUNTS
@@ -525,7 +520,7 @@ def _left_over(bench: Workbench) -> Iterator[Derived]:
     for a, b in combinations(whole, 2):
         yield Derived("sum", _facts(a, b), a.value + b.value)
         yield Derived("difference", _facts(a, b), abs(a.value - b.value))
-    for grid in small_grids(bench.claim, bench):
+    for grid in small_grids(bench):
         for above, below in pairwise(grid.facts if _is_one_column(grid) else ()):
             yield Derived("difference", (above, below), abs(above.scaled - below.scaled))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -14,14 +13,9 @@ from workers.agent.provenance.facts import Fact, Facts, is_total_label
 from workers.agent.provenance.formulas import Amount, Formula, Operand, compute, written
 from workers.agent.provenance.matching import bounds, direction, in_points, is_level
 from workers.agent.provenance.numerals import Day
-from workers.agent.provenance.words import CURRENCIES
+from workers.agent.provenance.words import CURRENCIES, OTHER_ROWS
 
 _MONEY = frozenset(CURRENCIES.values())
-_OTHERS = re.compile(
-    r"\b(?:rest|remain\w*|others?|besides|except|without|übrig\w*|restlich\w*|ander\w*|außer|ohne)\b|其余|其他|剩|除",
-    re.IGNORECASE,
-)
-"""Words with which a sentence names one row but speaks of the others."""
 
 
 Fault = Literal["", "unread", "number", "value", "unit", "sign", "row"]
@@ -167,4 +161,6 @@ def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
             if allowed is not None and not is_total_label(label):
                 named = is_among(label, allowed, family) or scene.is_the_other(claim, family)
                 fits[id(family)] = fits.get(id(family), False) or named
-    return all(fits.values()) or (not claim.in_table and _OTHERS.search(scene.reading.text, *claim.clause) is not None)
+    return all(fits.values()) or (
+        not claim.in_table and OTHER_ROWS.search(scene.reading.text, *claim.clause) is not None
+    )

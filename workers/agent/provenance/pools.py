@@ -19,7 +19,7 @@ from workers.agent.provenance.facts import Fact, Grid, is_total
 from workers.agent.provenance.matching import bounds, in_points
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.statistic_words import statistic_compared, statistic_of, statistics_named
-from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, key_of, says
+from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TAKEN_AWAY, TIMES, TOTAL, UP, key_of, says
 from workers.agent.provenance.workbench import Workbench
 
 _COVERED = 0.0112
@@ -28,12 +28,6 @@ _FEWEST_DIGITS = 2
 _MOST_STATISTICS = 12
 _MOST_LINES = 2_000
 _THAN = re.compile(r"\b(?:than|als|que|gegenüber|versus|compared (?:to|with))\b|qu['’]|比", re.IGNORECASE)
-_TAKEN_AWAY = re.compile(
-    r"\b(?:remov\w+|dropp\w+|exclud\w+|delet\w+|discard\w+|without|remain\w*|left|leav\w+|ohne|entfern\w+|bleib\w+"
-    r"|sans|exclu\w+|retir\w+|rest\w+|sin|elimin\w+|qued\w+)\b|去掉|删除|去除|剔除|剩|除外|除いて|削除|残",
-    re.IGNORECASE,
-)
-"""Words for rows that are no longer there: "without the 37 duplicates 10,445 rows remain"."""
 _BASE_CHARS = 40
 """The name of what a figure is compared with stands so near behind such a word."""
 _MONEY = frozenset(CURRENCIES.values())
@@ -157,7 +151,7 @@ def _of_compared_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
 def _of_what_is_left(claim: Claim, bench: Workbench) -> Iterator[Result]:
     """What a figure of the sentence leaves of a printed line that it names: 10,445 of "rows: 10482" without the 37
     duplicates."""
-    if claim.in_table or claim.numeral.unit in ("%", "pp") or not says(_TAKEN_AWAY, bench.sentence):
+    if claim.in_table or claim.numeral.unit in ("%", "pp") or not says(TAKEN_AWAY, bench.sentence):
         return
     parts = [o.fact for o in bench.said if o.fact is not None and _is_of_line(o.fact)]
     facts = bench.facts.facts if parts and len(bench.facts.facts) <= _MOST_LINES else []
@@ -203,7 +197,7 @@ def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
         return
     for grid in bench.facts.grids:
         yield from _of_halves(claim, bench, grid)
-    for grid in small_grids(claim, bench):
+    for grid in small_grids(bench):
         if grid.record:
             yield from _of_record(grid)
             continue
@@ -234,7 +228,7 @@ def _compares(claim: Claim, bench: Workbench) -> bool:
 
 def _since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]:
     """The change from the period before to the period that the sentence names."""
-    for grid in small_grids(claim, bench) if claim.numeral.unit == "%" and _compares(claim, bench) else ():
+    for grid in small_grids(bench) if claim.numeral.unit == "%" and _compares(claim, bench) else ():
         for fact in grid.facts:
             dated = any(isinstance(label, Day) for family, label in fact.keys if not family.columns)
             if not dated or fact.percent or not bench.scene.agrees(claim, fact) or bench.scene.conflict(claim, fact):

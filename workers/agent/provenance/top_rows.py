@@ -72,9 +72,9 @@ def of_top_rows(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Pa
     cue = None if claim.in_table else _cue(claim, bench.scene.reading.written)
     if cue is None:
         return
-    columns = [column for grid in small_grids(claim, bench) for column in _columns(grid, cue.many)]
+    columns = [column for grid in small_grids(bench) for column in _columns(grid, cue.many)]
     if not columns:  # the report speaks another language than the data
-        grids = small_grids(claim, bench, touched=False)
+        grids = small_grids(bench, touched=False)
         columns = [column for grid in grids for column in _columns(grid, cue.many)]
     named = [column for column in columns if is_named_measure(column[0], bench)]
     if not named and len(columns) > _MOST_COLUMNS:

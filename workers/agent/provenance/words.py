@@ -172,6 +172,24 @@ NOT_IN_PROSE = frozenset(
     "und es on off new old date day month year week total name id value index".split()
 )
 """Labels that are too common as words: they bind in table rows only."""
+_REST = r"rest|remain\w*|others?|übrig\w*|restlich\w*"
+_REST_OF_EAST_ASIA = "其余|其他|剩"
+OTHER_ROWS = re.compile(
+    rf"\b(?:{_REST}|besides|except|without|ander\w*|außer|ohne)\b|{_REST_OF_EAST_ASIA}|除", re.IGNORECASE
+)
+"""Words with which a sentence names one row but speaks of the others."""
+LEFT_OVER = re.compile(
+    rf"\b(?:{_REST}|miss(?:es|ed|ing)?|wrong(?:ly)?|fail(?:s|ed)?|not|anderen?|nicht|falsch|verfehlt"
+    rf"|autres?|restante?s?|manqu\w+|otr[ao]s|falla\w*)\b|{_REST_OF_EAST_ASIA}|漏|未|残り|逃",
+    re.IGNORECASE,
+)
+"""Words for the part that another figure of the sentence leaves: "59 % are found, so 41 % are missed"."""
+TAKEN_AWAY = re.compile(
+    r"\b(?:remov\w+|dropp\w+|exclud\w+|delet\w+|discard\w+|without|remain\w*|left|leav\w+|ohne|entfern\w+|bleib\w+"
+    r"|sans|exclu\w+|retir\w+|rest\w+|sin|elimin\w+|qued\w+)\b|去掉|删除|去除|剔除|剩|除外|除いて|削除|残",
+    re.IGNORECASE,
+)
+"""Words for rows that are no longer there: "without the 37 duplicates 10,445 rows remain"."""
 
 
 @lru_cache(maxsize=4_096)
