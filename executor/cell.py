@@ -22,7 +22,7 @@ class Attached(Protocol):
     """Whether it decides on commands of bash."""
 
     def approve(self, command: str) -> None:
-        """Asks whether this command may run. The answer comes back through `Notebook.decide`."""
+        """Asks whether this command may run. The answer comes back through `Approvals.decide`."""
 
     def output(self, stream: str, text: str) -> None:
         """Lines that the cell completed."""

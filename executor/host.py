@@ -23,6 +23,7 @@ from typing import get_args
 from executor.bash_interpreter import BashInterpreter
 from executor.checkpoints import Checkpoint
 from executor.client_connection import Connection
+from executor.client_requests import HANDLERS
 from executor.counters import Counters
 from executor.durable import Disk, open_syncs
 from executor.event_loop import Loop
@@ -281,7 +282,7 @@ class Host:
         except OSError as error:
             report(f"a client could not be accepted: {error}")
             return
-        connection = Connection(self, peer)
+        connection = Connection(self, peer, HANDLERS)
         self._connections.add(connection)
         connection.read()  # a client calls as soon as it has connected
 

@@ -60,7 +60,8 @@ class Housekeeping:
                 if rarely and resource_monitor.is_alone(session.pid):
                     continue
                 forked = session is notebook.session  # the programs of a shell have inherited nothing
-                with notebook.written_folders() if not self._subprocesses.contained else nullcontext(()) as folders:
+                workspace = notebook.workspace
+                with workspace.written_folders() if not self._subprocesses.contained else nullcontext(()) as folders:
                     why = resource_monitor.excess(notebook.limits, session.pid, folders=folders, forked=forked)
                 if why is not None:
                     session.kill(why, by_limit=True)

@@ -7,10 +7,10 @@ queue and share the workspace, after somebody approved them.
 from __future__ import annotations
 
 import errno
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+from executor.approvals import Approvals
 from executor.cell import Attached, Cell
 from executor.cell_runner import CellRunner
 from executor.durable import Disk
@@ -25,7 +25,7 @@ from executor.notices import notice
 from executor.session import Session
 from executor.slices import SlicedWork, Work
 from executor.thread_files import kept_file_from
-from executor.values import CellResult, Limits, Notice
+from executor.values import CellResult, Limits
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
 
@@ -49,9 +49,9 @@ class Notebook:
     ) -> None:
         """`interpreters` makes the Python of the thread, and the bash where it is on."""
         self.thread = thread
+        self.workspace = workspace
         self._disk = disk
         self._home = home
-        self._workspace = workspace
         self._runner = CellRunner(
             thread,
             loop=loop,
@@ -62,26 +62,14 @@ class Notebook:
             limits=limits,
             interpreters=lambda owner: interpreters(self, owner),
         )
+        self.approvals = Approvals(self._runner.cells, self._runner.advance)
+        """Decides whether its commands of bash may run."""
         self._given = GivenFiles(thread, home, workspace)
         self._cells = self._runner.cells
         self._interpreters = self._runner.interpreters
         self._python = self._interpreters.python
 
     # What it is and does
-
-    @contextmanager
-    def written_folders(self) -> Iterator[Sequence[int]]:
-        """The open folders that a subprocess may write to, on a host that gives it no private ones."""
-        found = [] if self._workspace.folder is None else [self._workspace.folder]
-        scratch = None
-        with suppress(OSError):
-            scratch = os.open(self.thread.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            found.append(scratch)
-        try:
-            yield found
-        finally:
-            if scratch is not None:
-                os.close(scratch)
 
     @property
     def limits(self) -> Limits:
@@ -147,7 +135,7 @@ class Notebook:
         known = known or cell
         known.attached.append(attached)
         if self._cells.is_undecided(known):
-            self._ask_approval(known, attached)
+            self.approvals.ask(known, attached)
         elif known is cell:
             self._runner.advance()
         else:
@@ -164,27 +152,6 @@ class Notebook:
         if cell_id not in self.thread.unfinished or self.running == cell_id:
             return None
         return self._runner.results.died_without_result(cell_id)
-
-    def _ask_approval(self, cell: Cell, attached: Attached) -> None:
-        if attached.approves:
-            attached.approve(cell.code)
-        else:
-            self._refuse(attached, notice("no_approver"))
-
-    def decide(self, attached: Attached, *, approved: bool, why: str | None = None) -> None:
-        """The answer of one who was asked about a command. A refused one did not run: it may be asked for again."""
-        if not approved:
-            self._refuse(attached, why or notice("not_approved"))
-            return
-        for cell in self._cells.undecided_of(attached):
-            self._cells.approve(cell)
-            self._runner.advance()
-
-    def _refuse(self, attached: Attached, why: str | Notice) -> None:
-        for cell in self._cells.undecided_of(attached):
-            self._cells.refuse(cell)
-            for waiting in cell.attached:
-                waiting.result(_as_json(CellResult(cell.id, "killed", notices=(notice("not_run", why=why),))))
 
     def detach(self, attached: Attached) -> None:
         """A client has gone; its cell runs on. A command that nobody waits for is not run without an approval."""
@@ -258,7 +225,7 @@ class Notebook:
         outcomes = {interpreter.undo(cell_id) for interpreter in self._interpreters}
         if "gone" in outcomes:
             return False
-        is_there = cell_id in unsaved or self._workspace.has_refused_of(cell_id)
+        is_there = cell_id in unsaved or self.workspace.has_refused_of(cell_id)
         if self.thread.files.undo(cell_id) or "undone" in outcomes or is_there:
             self._python.end(notice("was_undone"))
             self.thread.undone(cell_id)

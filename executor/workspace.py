@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -175,6 +175,20 @@ class Workspace:
     def has_refused_of(self, cell_id: str) -> bool:
         """Whether the folder has something that this cell left and that was not taken."""
         return cell_id in self._refused_of
+
+    @contextmanager
+    def written_folders(self) -> Iterator[Sequence[int]]:
+        """The open folders that a subprocess may write to, on a host that gives it no private ones."""
+        found = [] if self.folder is None else [self.folder]
+        scratch = None
+        with suppress(OSError):
+            scratch = os.open(self._thread.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            found.append(scratch)
+        try:
+            yield found
+        finally:
+            if scratch is not None:
+                os.close(scratch)
 
     def watch(self) -> None:
         """The next cell begins. What has changed since the last one ended counts as its own."""

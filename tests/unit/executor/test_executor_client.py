@@ -18,6 +18,7 @@ from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.client_connection import Connection
+from executor.client_requests import HANDLERS
 from executor.event_loop import Timer
 from executor.frames import PROTOCOL_VERSION, Message, encode, read_message
 from executor.values import Limits
@@ -335,7 +336,7 @@ def test_a_running_cell_hears_of_the_hang_up_of_a_client_whose_reply_was_refused
     ours, theirs = socket.socketpair()
     with ours, theirs:
         host = OneThread()
-        connection = Connection(host, theirs)  # type: ignore[arg-type]
+        connection = Connection(host, theirs, HANDLERS)  # type: ignore[arg-type]
         run: Message = {"v": PROTOCOL_VERSION, "type": "run", "thread": "t", "cell": "c", "code": "1", "answers": True}
         for message in (run, {"type": "reply", "id": 1, "value": None, "error": ["no text"]}):
             ours.sendall(encode(message))
@@ -353,7 +354,7 @@ def test_a_host_says_that_it_works_on_while_a_call_waits_and_not_between_two() -
     with ours, theirs:
         ours.setblocking(False)
         host = OneThread()
-        connection = Connection(host, theirs)  # type: ignore[arg-type]
+        connection = Connection(host, theirs, HANDLERS)  # type: ignore[arg-type]
 
         def said() -> list[str]:
             found = []

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor import client_connection, wire
+from executor import client_requests, wire
 from executor.bash_interpreter import COMMAND_LIMIT
 from executor.cell import Cell
 from executor.cell_outcome import reported
@@ -43,7 +43,7 @@ from executor.values import (
     Table,
 )
 
-DOCUMENT = Path(client_connection.__file__).with_name("PROTOCOL.md").read_text()
+DOCUMENT = Path(client_requests.__file__).with_name("PROTOCOL.md").read_text()
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "result.json"
 
 RESULT = CellResult(
@@ -83,7 +83,7 @@ def test_the_document_lists_the_version_and_the_limits_of_the_code() -> None:
 def test_the_document_lists_exactly_the_requests_that_the_host_answers() -> None:
     section = DOCUMENT.split("## 2.")[1].split("## 3.")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    assert documented == set(client_connection.HANDLERS)
+    assert documented == set(client_requests.HANDLERS)
 
 
 def test_a_result_on_the_wire_has_the_agreed_shape() -> None:

@@ -16,6 +16,7 @@ import pytest
 from executor import client_connection
 from executor.client import HostUnavailable, RequestError, SessionClient, WithFile, _answer, _decision
 from executor.client_connection import Connection
+from executor.client_requests import HANDLERS
 from executor.event_loop import Loop
 from executor.exported import ExportedSession
 from executor.frames import ANSWERED_VERSIONS, CLIENT_LIMIT, PROTOCOL_VERSION, Message, encode, read_message
@@ -119,7 +120,7 @@ def answer_to(message: Message) -> Message | None:
     ours, theirs = socket.socketpair()
     with ours:
         host = OneClient()
-        Connection(host, theirs)  # type: ignore[arg-type]
+        Connection(host, theirs, HANDLERS)  # type: ignore[arg-type]
         ours.sendall(encode(message))
         ours.shutdown(socket.SHUT_WR)
         host.loop.run()
