@@ -8,13 +8,13 @@ it and every refusal are in the audit. A press only claims something: it is look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Final
 
 from bot.acks import Ack, replaced_by, wrong_in
-from bot.handling import Handling
-from bot.home_person import HOME_TS, Reader
+from bot.home_person import HOME_TS, HomePart, Reader
 from bot.payloads import Press, read_form, read_press
 from core.actions import Action
 from core.errors import SlackFailed, SlackUnreachable
@@ -22,8 +22,6 @@ from core.interactions import EntriesButton, EntryButton, EntryForm
 from core.phrases import say
 from core.slack.entry_views import EntriesPage, Place, entries_view, entry_view, given_in, nothing_view
 from core.slack.modals import View, field_id
-from core.slack.writer import SlackWriter
-from core.store import Store
 from core.team_folder.entries import Entries, Note, TitleTaken
 from core.team_folder.folder import NotWritten, TeamFolder
 from core.team_folder.spaces import EVERYONE, space_of
@@ -32,24 +30,12 @@ from core.values import ThreadKey
 MOST_PLACES: Final = 50
 
 
-class TeamEntries:
+class TeamEntries(HomePart):
     """The listeners of `EntriesButton`, `EntryButton` and `EntryForm`. Nothing of people is kept in memory."""
 
-    def __init__(
-        self,
-        store: Store,
-        slack: SlackWriter,
-        handler: Handling,
-        reader: Callable[[str, str], Reader],
-        redraw: Callable[[str, str], None],
-    ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home again."""
-        self._store = store
-        self._slack = slack
-        self._handler = handler
-        self._reader = reader
-        self._redraw = redraw
-        self._entries = Entries(TeamFolder(handler.settings.memory_folder))
+    @cached_property
+    def _entries(self) -> Entries:
+        return Entries(TeamFolder(self._handler.settings.memory_folder))
 
     def places(self, reader: Reader) -> tuple[Place, ...]:
         """The places with entries that the person may read: what everyone reads, projects, channels."""

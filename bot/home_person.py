@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from bot.handling import Handling
 from core.preferences import PersonPreferences
 from core.slack.writer import SlackWriter
 from core.store import Store
@@ -43,3 +45,22 @@ def person_of(store: Store, slack: SlackWriter, team: str, user: str) -> Person:
     language = chosen.language or slack.user_language(user)
     place = ThreadKey(team, slack.direct_message(user), HOME_TS)
     return Person(team, user, chosen, language, place)
+
+
+class HomePart:
+    """A part of the home with listeners of its own. Nothing of people is kept in memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        slack: SlackWriter,
+        handler: Handling,
+        reader: Callable[[str, str], Reader],
+        redraw: Callable[[str, str], None],
+    ) -> None:
+        """`reader` says who a person of a team is, `redraw` draws their home again."""
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+        self._reader = reader
+        self._redraw = redraw

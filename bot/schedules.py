@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bot.handling import Handling
-from bot.home_person import HOME_TS, Reader
+from bot.home_person import HOME_TS, HomePart, Reader
 from bot.payloads import Press, read_press
 from core.actions import Action
 from core.errors import OursToFix
@@ -24,8 +23,6 @@ from core.schedules import State
 from core.slack.home import thread_url
 from core.slack.schedule_views import LISTED, Do, ScheduleEntry, notice_view
 from core.slack.text import clip, escape
-from core.slack.writer import SlackWriter
-from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -37,23 +34,8 @@ _OFFERED: Final[Mapping[State, tuple[Do, ...]]] = {"active": ("pause", "stop"), 
 _SAID_CHARS: Final = 120
 
 
-class TeamSchedules:
+class TeamSchedules(HomePart):
     """The listener of `ScheduleButton`, and the list for the home. Nothing is kept in memory."""
-
-    def __init__(
-        self,
-        store: Store,
-        slack: SlackWriter,
-        handler: Handling,
-        reader: Callable[[str, str], Reader],
-        redraw: Callable[[str, str], None],
-    ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home again."""
-        self._store = store
-        self._slack = slack
-        self._handler = handler
-        self._reader = reader
-        self._redraw = redraw
 
     def entries(self, reader: Reader) -> tuple[tuple[ScheduleEntry, ...], int]:
         """What the home of this person lists, those at work first, the newest first; and how many more there are."""

@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from bot.acks import Ack, replaced_by
 from bot.finding import excerpt_of
-from bot.handling import Handling
-from bot.home_person import HOME_TS, Reader
+from bot.home_person import HOME_TS, HomePart, Reader
 from bot.payloads import read_form, read_press
 from core.actions import Action
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm
@@ -25,8 +24,6 @@ from core.slack.blocks import Limit
 from core.slack.home import thread_url
 from core.slack.modals import View
 from core.slack.thread_views import DIRECT, PER_PAGE, ThreadLine, ThreadsPage, threads_view, words_given
-from core.slack.writer import SlackWriter
-from core.store import Store
 from core.store.full_text import words_in
 from core.values import ThreadKey
 
@@ -47,23 +44,8 @@ class _Seen(NamedTuple):
     is_cut: bool
 
 
-class ThreadList:
+class ThreadList(HomePart):
     """The listeners of `ThreadsButton`, `PinButton` and `ThreadsForm`. Nothing is kept in memory."""
-
-    def __init__(
-        self,
-        store: Store,
-        slack: SlackWriter,
-        handler: Handling,
-        reader: Callable[[str, str], Reader],
-        redraw: Callable[[str, str], None],
-    ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home again."""
-        self._store = store
-        self._slack = slack
-        self._handler = handler
-        self._reader = reader
-        self._redraw = redraw
 
     def window(
         self, reader: Reader, filter: ThreadFilter | None = None, words: str = "", page: int = 0, said: str = ""
