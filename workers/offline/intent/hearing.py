@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from core.values import Language
 from workers.offline import columns as cols
@@ -106,25 +107,15 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         named.groups += [column.name for column in named.others if repeats(column, frame)][:1]
     parts = {part: find(said, text) for part, said in lexicon()["parts_of_dates"].items() if date}
     groups = [*(part for part, spans in parts.items() if spans), *named.groups]
-    measures, target = named.measures, named.target
     columns = [mention for mention in found if mention.columns[0].kind != "id"]  # a row's number names the rows
     whole_names = [mention.span for mention in columns if mention.score >= cols.WHOLE_NAME]
     timely = [*(moment.span for moment in times), *parts.get("@weekday", ())]
     plain = without(text, [*whole_names, *timely])  # "monthly charges", "by day of the week": no steps of time
     peak = first_of("best_period", plain) if not groups else None
-    said = {kind: spans[0].start for kind, each in lexicon()["analyses"].items() if (spans := find(each, plain))}
-    kinds: tuple[AnalysisKind, ...] = tuple(sorted(said, key=lambda kind: said[kind]))
-    if peak:
-        kinds = ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
-    aggregate = aggregate_of(plain, measures, [mention.span for mention in columns])
-    compared = "compare" in kinds or aggregate not in (None, "count")
-    if target and measures and compared:  # on both sides of a yes-no column
-        groups, target = [*groups, target.name], None
-    elif target and not groups:
-        groups, measures = [f"~{column.name}" for column in measures], []
-    about_refunds = has("refunds", text) and known.refunds
-    dropped = about_refunds and has("without", text)
-    back = about_refunds and has("with_again", text) and not dropped
+    kinds = _kinds(plain, is_peak=peak is not None)
+    aggregate = aggregate_of(plain, named.measures, [mention.span for mention in columns])
+    groups = _around_target(named, groups, compared="compare" in kinds or aggregate not in (None, "count"))
+    refunds = _refunds(text, known)
     ahead, single, listing = periods_ahead(text), single_rows(text), listed_rows(text)
     if listing and listing.meets(mention.span for mention in columns):  # a column's values, and no rows
         listing = None
@@ -142,10 +133,10 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         text=text,
         plain=plain,
         kinds=kinds,
-        measures=tuple(measures),
+        measures=tuple(named.measures),
         unclear=named.unclear,
         groups=tuple(dict.fromkeys(groups or named.prose))[:MAX_GROUPINGS],
-        target=target,
+        target=named.target,
         dates=tuple(named.dates),
         filters=filters,
         lacks_date=date is None and bool(times or _TIMELY & set(kinds) or first_of("frequencies", plain)),
@@ -154,8 +145,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         chart=first_of("charts", text),
         top=top[0] if top else None,
         ahead=ahead[0] if ahead else None,
-        refunds=True if dropped else False if back else None,
-        about_refunds=about_refunds and not dropped and not back,
+        refunds=refunds.dropped,
+        about_refunds=refunds.are_meant,
         tested=has("significance", text),
         peak=peak is not None,
         rows=single[0] if single and not groups else None,
@@ -167,6 +158,34 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         versus=_between_columns(text, columns),
         language=language,
     )
+
+
+def _kinds(plain: str, *, is_peak: bool) -> tuple[AnalysisKind, ...]:
+    """The analyses that a text names, in its order. The best or worst period is a question about a trend."""
+    said = {kind: spans[0].start for kind, each in lexicon()["analyses"].items() if (spans := find(each, plain))}
+    kinds: tuple[AnalysisKind, ...] = tuple(sorted(said, key=lambda kind: said[kind]))
+    if is_peak:
+        return ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
+    return kinds
+
+
+class _Refunds(NamedTuple):
+    """What a text wants of refunds."""
+
+    dropped: bool | None
+    """True: they are to be left out. False: they are to be counted again. None: nothing is said of it."""
+    are_meant: bool
+    """Whether the question is about the refunds themselves."""
+
+
+def _refunds(text: str, known: Known) -> _Refunds:
+    if not (known.refunds and has("refunds", text)):
+        return _Refunds(None, are_meant=False)
+    if has("without", text):
+        return _Refunds(dropped=True, are_meant=False)
+    if has("with_again", text):
+        return _Refunds(dropped=False, are_meant=False)
+    return _Refunds(None, are_meant=True)
 
 
 @dataclass(slots=True)
@@ -207,6 +226,19 @@ def _columns_named(
             named.others.append(column)
             named.prose += [column.name] if column.kind == "text" else []
     return named
+
+
+def _around_target(named: _Named, groups: list[str], *, compared: bool) -> list[str]:
+    """The groups, once it is settled what a yes-no column is there for.
+
+    Where a measure is `compared`, the column is a group: both its sides are shown. Otherwise its rate is the answer,
+    and a measure that has no other groups beside it becomes the group.
+    """
+    if named.target and named.measures and compared:
+        groups, named.target = [*groups, named.target.name], None
+    elif named.target and not groups:
+        groups, named.measures = [f"~{column.name}" for column in named.measures], []
+    return groups
 
 
 def repeats(column: Column, frame: Join) -> bool:
