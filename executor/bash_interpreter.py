@@ -186,7 +186,13 @@ class BashInterpreter:
         """The bytes of its state have all come."""
         self._lifecycle.received()
         keep = partial(self._keep, session, receiver)
-        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
+        failed = partial(self._not_synced, session, receiver)
+        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep), failed)
+
+    def _not_synced(self, session: Session, receiver: Receiver, error: OSError) -> None:
+        receiver.abandon()
+        if self.session is session:
+            self._owner.sync_failed(error)
 
     def _keep(self, session: Session, receiver: Receiver) -> None:
         if self.session is not session:
@@ -204,8 +210,12 @@ class BashInterpreter:
             receiver.abandon()
             session.kill(notice("disk_refused", error=words_of(error)))
         else:
-            self._disk.sync(self._checkpoint.take_unsynced(), lambda: None)
+            self._disk.sync(self._checkpoint.take_unsynced(), lambda: None, self._owner.sync_failed)
             self._checkpointed()
+
+    def distrust(self) -> None:
+        """A sync has failed: what is kept counts again once it is written to a new file."""
+        self._checkpoint.distrust()
 
     def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call."""

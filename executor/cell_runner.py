@@ -26,6 +26,7 @@ from executor.notices import notice
 from executor.result_writer import ResultWriter
 from executor.session import Ending, Session
 from executor.slices import SlicedWork
+from executor.trusted_sync import TrustedSync
 from executor.values import CellStatus, Language, Limits
 from executor.workspace import Workspace
 
@@ -54,7 +55,6 @@ class CellRunner:
         self.limits = limits
         self._thread = thread
         self._loop = loop
-        self._disk = disk
         self._work = work
         self._workspace = workspace
         self._output = CellOutput(home)
@@ -67,10 +67,11 @@ class CellRunner:
         self._is_begin_looked_at = False
         """Whether it is soon looked whether a cell runs for long."""
         self.interpreters = interpreters(self)
+        self.syncs = TrustedSync(thread, disk, self.interpreters)
         self.results = ResultWriter(
             thread,
             loop=loop,
-            disk=disk,
+            syncs=self.syncs,
             work=work,
             home=home,
             workspace=workspace,
@@ -175,6 +176,10 @@ class CellRunner:
         """Call once the result of the cell that has ended is on the disk; at once when none is to come."""
         self.results.after_result(call)
 
+    def sync_failed(self, error: OSError) -> None:
+        """The disk refused a sync of what was written for this thread."""
+        self.syncs.failed(error)
+
     def interpreter_ends(self) -> None:
         """Take now what is left of what a cell made: the working folder may end with the subprocess."""
         self.results.finish()
@@ -220,7 +225,7 @@ class CellRunner:
         if left_s > 0:  # it is a later cell: short ones that follow each other share one timer
             self._look_at_begin(left_s)
         else:
-            self._disk.sync(self._thread.take_unsynced(), lambda: None)
+            self.syncs.sync(self._thread.take_unsynced(), lambda: None, lambda _: None)
 
     def _time_out(self) -> None:
         self.stop("timeout")

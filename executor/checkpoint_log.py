@@ -38,6 +38,8 @@ class CheckpointLog:
         """What the next checkpoint will probably say, and its signed line."""
         self._line = b""
         """What this process appended last."""
+        self._is_doubted = False
+        """Whether a sync has failed since it was written."""
 
     @property
     def is_open(self) -> bool:
@@ -85,6 +87,18 @@ class CheckpointLog:
         ours = self._hmac(_canonical(body)).encode()
         return hmac.compare_digest(signature, ours) and body["thread"] == self._thread_id
 
+    def distrust(self) -> None:
+        """A sync has failed: it is not known what of the log is on the disk."""
+        self.close()
+        self._is_doubted = self._path.exists()
+
+    def trust(self) -> None:
+        """Write the log to a new file after a sync that failed. Raises OSError while the disk refuses it."""
+        if self._is_doubted:
+            replace_durably(self._path, self._path.read_bytes())
+            sync_path(self._path.parent)
+            self._is_doubted = False
+
     def close(self) -> None:
         """Close the file. The next line opens it again."""
         if self._file is not None:
@@ -94,10 +108,11 @@ class CheckpointLog:
     def forget(self) -> None:
         """Close it, and forget what was appended: the caller removes the file."""
         self.close()
-        self._line = b""
+        self._line, self._is_doubted = b"", False
 
     def _append(self, line: bytes) -> None:
         """One write per checkpoint; now and then the log is begun anew with its last two lines."""
+        self.trust()
         if self._file is not None and self._file.size > _LIMIT + 4 * len(line):
             self.close()
             replace_durably(self._path, self._line + line)

@@ -180,8 +180,10 @@ class Checkpoint:
         """(the `restore` message, read-only descriptors of the bytes, which the caller closes).
 
         The first is a sealed copy of the smaller parts. A large part is not copied: its file is handed over, for the
-        subprocess to map. Raises Refused, or FileNotFoundError when there is none.
+        subprocess to map. Raises Refused, or FileNotFoundError when there is none,
+        or OSError while the disk refuses what a sync that failed made necessary.
         """
+        self._log.trust()
         body: Message = self._log.genuine()["body"]
         if body["versions"] != self._versions:
             raise Refused(notice("other_versions"))
@@ -239,6 +241,13 @@ class Checkpoint:
             sync_path(self._folder / sha256)
         sync_path(self._folder)
         self._log.adopt(stored)
+
+    def distrust(self) -> None:
+        """A sync has failed: before the next subprocess gets what is kept, the log is written to a new file.
+
+        The parts are on the disk: theirs were synced before the line that names them was written.
+        """
+        self._log.distrust()
 
     def forget(self) -> None:
         """Remove everything."""

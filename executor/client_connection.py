@@ -137,7 +137,7 @@ class Connection:
 
     def answer_once_durable(self, value: object, notebook: Notebook) -> None:
         """Answer once a power cut cannot take what the request has written."""
-        notebook.once_durable(lambda: self.answer(value))
+        notebook.once_durable(lambda: self.answer(value), self.refuse)
 
     def purged(self, why_not: str) -> None:
         """Answer a purge, "" for one that is done. What is left may be removed later."""

@@ -34,7 +34,7 @@ def _keep(client: Connection, message: Message) -> None:
     descriptor = _sent_file(client)
 
     def kept(content: tuple[str, int]) -> None:
-        client.host.disk.sync(client.host.home.take_unsynced(), lambda: client.answer(content[0]))
+        client.host.disk.sync(client.host.home.take_unsynced(), lambda: client.answer(content[0]), client.refuse)
 
     work = _closing(descriptor, client.host.home.keep(descriptor, _PUT_LIMIT))
     client.host.work.do(_NO_THREAD, work, kept, client.refuse)

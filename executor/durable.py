@@ -26,6 +26,7 @@ _AT_ONCE = 8
 _SOON_S = 0.005
 
 Then = Callable[[], None]
+Failed = Callable[[OSError], None]
 
 
 def sync_path(path: Path) -> None:
@@ -74,11 +75,12 @@ class Syncs(Protocol):
 class _Request:
     """Somebody waits for some files."""
 
-    def __init__(self, paths: Sequence[Synced], then: Then) -> None:
+    def __init__(self, paths: Sequence[Synced], then: Then, failed: Failed | None) -> None:
         self.first = list(dict.fromkeys(paths[:-1]))
         self.last = [path for path in paths[-1:] if path not in self.first]
         """Synced after all the others."""
         self.then = then
+        self.failed = failed
         self.left = 0
         """How many of its syncs are under way."""
         self.error: OSError | None = None
@@ -89,12 +91,18 @@ class _Request:
         return not self.left and (self.error is not None or not (self.first or self.last))
 
 
+def _path_of(written: Synced) -> Path:
+    return written.path if isinstance(written, LineFile) else written
+
+
 class Disk:
     """Syncs for one event loop."""
 
-    def __init__(self, loop: Loop, syncs: Syncs) -> None:
+    def __init__(self, loop: Loop, syncs: Syncs, distrust: Callable[[Path, OSError], bool] = lambda *_: False) -> None:
+        """`distrust` is told of each path whose sync failed. It returns whether others rely on that path too."""
         self._loop = loop
         self._syncs = syncs
+        self._distrust = distrust
         self._requests: deque[_Request] = deque()
         """In their order; the first one is not over."""
         self._under_way: dict[Synced, list[_Request]] = {}
@@ -105,31 +113,32 @@ class Disk:
         """Those of the requests that begin with the next one."""
         loop.watch_read(self._syncs.fd, self._on_ended)
 
-    def sync(self, paths: Sequence[Synced], then: Then) -> None:
+    def sync(self, paths: Sequence[Synced], then: Then, failed: Failed | None = None) -> None:
         """Sync, the last path after the others, then call; at once when there is nothing to sync or to wait for.
 
-        What was written to the paths until now is on the disk by then, and so is all that was asked for before. When
-        the disk refuses, the loop raises OSError.
+        What was written to the paths until now is on the disk by then. When the disk refuses, `failed` is called with
+        the error in place of `then`; without it the loop raises the OSError. The kernel may have dropped what it could
+        not write, and a second sync would succeed all the same: whoever hears of a failure writes anew, to a new file.
         """
         if not paths and not self._requests:
             then()
             return
-        request = _Request(paths, then)
+        request = _Request(paths, then, failed)
         self._requests.append(request)
         self._start_later()
         self._start(request)
 
-    def sync_soon(self, paths: Sequence[Synced], then: Then) -> None:
+    def sync_soon(self, paths: Sequence[Synced], then: Then, failed: Failed | None = None) -> None:
         """Like `sync`, for what nobody waits for: begun together with the next request, or a moment later.
 
         Two files that are synced at once make the disk write its own lists once.
         """
         if not paths:
-            self.sync(paths, then)
+            self.sync(paths, then, failed)
             return
         if not self._later:
             self._loop.call_later(_SOON_S, self._start_later)
-        request = _Request(paths, then)
+        request = _Request(paths, then, failed)
         self._requests.append(request)
         self._later.append(request)
 
@@ -139,7 +148,10 @@ class Disk:
             self._start(request)
 
     def finish(self) -> None:
-        """Return when all that was asked for is done, the calls included. Raises OSError when the disk refuses."""
+        """Return when all that was asked for is done, the calls included.
+
+        Raises OSError when the disk refuses something that was asked for without `failed`.
+        """
         ready = select.poll()
         ready.register(self._syncs.fd, select.POLLIN)
         while self._requests:
@@ -149,7 +161,7 @@ class Disk:
             self._on_ended()
 
     def close(self) -> None:
-        """Finish, and let go of everything. Raises OSError when the disk refuses."""
+        """Finish, and let go of everything. Raises OSError as `finish` does."""
         self._loop.forget(self._syncs.fd)
         try:
             self.finish()
@@ -176,6 +188,8 @@ class Disk:
             waiting = self._under_way.pop(path)
             if path in self._next:
                 self._begin(path, self._next.pop(path))
+            if error is not None and self._distrust(_path_of(path), error):
+                self._fail_all(error)
             for request in waiting:
                 request.left -= 1
                 request.error = request.error or error
@@ -183,9 +197,17 @@ class Disk:
                     self._start(request)
         while self._requests and self._requests[0].over:
             request = self._requests.popleft()
-            if request.error is not None:
+            if request.error is None:
+                request.then()
+            elif request.failed is not None:
+                request.failed(request.error)
+            else:
                 raise request.error
-            request.then()
+
+    def _fail_all(self, error: OSError) -> None:
+        """What was to be synced for all is not: nobody who waits now has what it wrote on the disk for sure."""
+        for request in self._requests:
+            request.error = request.error or error
 
 
 def open_syncs(report: Callable[[str], None]) -> Syncs:
@@ -226,7 +248,7 @@ class ThreadSync:
         error = None
         try:
             # by its name: a descriptor may be closed by the loop at any moment
-            sync_path(written.path if isinstance(written, LineFile) else written)
+            sync_path(_path_of(written))
         except OSError as raised:
             error = raised
         self._ended.append((written, error))

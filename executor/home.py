@@ -72,6 +72,18 @@ class Home:
         """Where the content with this hash is, or will be."""
         return self._files / sha256[:2] / sha256
 
+    def distrust(self, path: Path) -> bool:
+        """The sync of this path failed: a content is removed, as nobody knows what the disk has of it.
+
+        Returns whether other threads rely on the path too.
+        """
+        if path.is_relative_to(self.root / "threads") and path != self.root / "threads":
+            return False
+        if path.parent.parent == self._files:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return True
+
     def holds(self, sha256: str) -> bool:
         """Whether this content is here. It then stays for a while, whoever needs it or not."""
         try:
@@ -300,6 +312,8 @@ class ThreadHome:
         self._is_journal_written = False
         """Since `take_unsynced` was last called."""
         self._shorten_at = _JOURNAL
+        self._doubted: set[str] | None = None
+        """After a sync that failed: the cells whose results may not be on the disk. None: the journal is trusted."""
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
         self.unsaved_cells: list[str] = []
@@ -310,9 +324,12 @@ class ThreadHome:
         """The last cell, if it was undone."""
         self.cell_ids: list[str] = []
         """In the order in which they began: cell number n is at n - 1."""
+        self._read_journal()
+        self.files = ThreadFiles(folder)
+
+    def _read_journal(self) -> None:
         for offset, line in self._journal.lines():
             self._index(offset, line)
-        self.files = ThreadFiles(folder)
 
     def _index(self, offset: int, line: bytes) -> None:
         try:
@@ -433,8 +450,39 @@ class ThreadHome:
                 self._finished[cell_id] = (offset, len(line))
         self._shorten_at = max(_JOURNAL, 2 * sum(map(len, lines)))
 
+    def distrust(self, cell_ids: Collection[str]) -> None:
+        """A sync has failed: nobody knows what the disk has of the journal, least of all the results of these cells.
+
+        Nothing is read from it or added to it any more before all but these results is in a new file, on the disk.
+        That is tried at once, and again whenever the journal is needed.
+        """
+        self._doubted = (self._doubted or set()) | set(cell_ids)
+        with contextlib.suppress(OSError):
+            self._write_anew(self._doubted)
+
+    def _write_anew(self, doubted: Collection[str]) -> None:
+        """Write the journal to a new file, without these results. Raises OSError while the disk refuses it.
+
+        To sync the old file once more would prove nothing: the kernel may have dropped what it could not write.
+        """
+        lines = (line for _, line in self._journal.lines())
+        replace_durably(self._journal.path, b"".join(line for line in lines if _finished_in(line) not in doubted))
+        sync_path(self.folder)
+        sync_path(self.folder.parent)
+        self._journal.close()
+        self._journal = LineFile(self._journal.path)
+        self._doubted = None
+        self._finished, self.unfinished, self.cell_ids = {}, set(), []
+        self.unsaved_cells, self.notified, self.undone_cell = [], False, None
+        self._read_journal()
+
     def result(self, cell_id: str) -> Message | None:
-        """The stored result of a cell that has finished; of earlier ones perhaps without what they printed."""
+        """The stored result of a cell that has finished; of earlier ones perhaps without what they printed.
+
+        Raises OSError while the disk refuses to have the journal written anew.
+        """
+        if self._doubted is not None:
+            self._write_anew(self._doubted)
         place = self._finished.get(cell_id)
         if place is None:
             return None
@@ -442,6 +490,8 @@ class ThreadHome:
         return stored
 
     def _append(self, record: str) -> tuple[int, int]:
+        if self._doubted is not None:
+            self._write_anew(self._doubted)
         place = self._journal.append(record.encode() + b"\n")
         self._is_journal_written = True
         return place

@@ -106,7 +106,7 @@ class Host:
         self._maximum = maximum
         self._bash = bash
         self._loop = Loop()
-        self._disk = Disk(self._loop, open_syncs(report))
+        self._disk = Disk(self._loop, open_syncs(report), self._distrust)
         self._work = SlicedWork(self._loop)
         self._watcher = open_watcher(report)
         self._subprocesses = Subprocesses(
@@ -158,6 +158,10 @@ class Host:
                 for notebook in self._notebooks.values():
                     closing.callback(notebook.close)
                 self._disk.finish()
+
+    def _distrust(self, path: Path, error: OSError) -> bool:
+        report(f"the disk refused to sync {path} ({error.strerror})")
+        return self._home.distrust(path)
 
     @property
     def loop(self) -> Loop:

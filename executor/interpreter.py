@@ -57,6 +57,9 @@ class Interpreter(Protocol):
     def forget(self) -> None:
         """Remove all that is kept of its variables."""
 
+    def distrust(self) -> None:
+        """A sync has failed: what is kept counts again once it is written to a new file."""
+
     def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call, in the order in which it is to be synced."""
 
@@ -84,6 +87,9 @@ class Owner(Protocol):
 
     def after_result(self, call: Callable[[], None]) -> None:
         """Call once the result of the cell that has ended is on the disk; at once when none is to come."""
+
+    def sync_failed(self, error: OSError) -> None:
+        """The disk refused a sync of what was written for this thread."""
 
     def interpreter_ends(self) -> None:
         """Its subprocess has ended, and so will the working folder: what a cell made there is taken now."""

@@ -50,7 +50,6 @@ class Notebook:
         """`interpreters` makes the Python of the thread, and the bash where it is on."""
         self.thread = thread
         self.workspace = workspace
-        self._disk = disk
         self._home = home
         self._runner = CellRunner(
             thread,
@@ -111,10 +110,11 @@ class Notebook:
         """Whether nothing is alive or waiting, and no file is coming: all there is of it is on disk."""
         return self.session is None and self._cells.empty and not self._given.are_coming
 
-    def once_durable(self, then: Callable[[], None]) -> None:
-        """Call once all that was written for this thread is on the disk."""
+    def once_durable(self, then: Callable[[], None], failed: Callable[[OSError], None]) -> None:
+        """Call once all that was written for this thread is on the disk, or `failed` when the disk refuses it."""
         interpreters = [path for one in self._interpreters for path in one.take_unsynced()]
-        self._disk.sync([*self._home.take_unsynced(), *interpreters, *self.thread.take_unsynced()], then)
+        paths = [*self._home.take_unsynced(), *interpreters, *self.thread.take_unsynced()]
+        self._runner.syncs.sync(paths, then, failed)
 
     # Cells
 
@@ -127,7 +127,7 @@ class Notebook:
         if cell.language == "bash" and self._interpreters.bash is None:
             raise ProtocolError(NO_BASH)
         if (result := self._known_result(cell.id)) is not None:
-            self._disk.sync(self.thread.take_unsynced(), lambda: attached.result(result))
+            self._runner.syncs.tell_stored(cell.id, result, attached)
             return
         known = self._cells.find(cell.id)
         if known is None:

@@ -28,6 +28,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "ended": "process what why",
         "host_died": "",
         "result_refused": "error",
+        "result_not_synced": "error",
         "not_run": "why",
         "between_cells": "why",
         # limits that a cell met as an error of its own

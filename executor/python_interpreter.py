@@ -194,14 +194,24 @@ class PythonInterpreter:
         self._lifecycle.received()
         self.unsaved.prepare(receiver)
         keep = partial(self._keep, session, receiver)
-        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
+        failed = partial(self._not_synced, session, receiver)
+        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep), failed)
+
+    def _not_synced(self, session: Session, receiver: Receiver, error: OSError) -> None:
+        receiver.abandon()
+        if self.session is session:
+            self._owner.sync_failed(error)
 
     def _keep(self, session: Session, receiver: Receiver) -> None:
         if self.session is not session:  # it ended meanwhile, and that was said
             receiver.abandon()
             return
+
+        def once_durable(write: Callable[[], None]) -> None:
+            self._disk.sync_soon(self._checkpoint.take_unsynced(), write, self._owner.sync_failed)
+
         try:
-            self.unsaved.keep(receiver, lambda write: self._disk.sync_soon(self._checkpoint.take_unsynced(), write))
+            self.unsaved.keep(receiver, once_durable)
         except ProtocolError as error:
             session.kill(notice("protocol", error=str(error)))
         except OSError as error:
@@ -209,6 +219,10 @@ class PythonInterpreter:
             session.kill(notice("disk_refused", error=words_of(error)))
         else:
             self._checkpointed()
+
+    def distrust(self) -> None:
+        """A sync has failed: what is kept counts again once it is written to a new file."""
+        self._checkpoint.distrust()
 
     def take_unsynced(self) -> list[Synced]:
         """What was written of the checkpoints since the last call."""

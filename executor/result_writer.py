@@ -14,7 +14,6 @@ from functools import partial
 from executor.cell import Attached
 from executor.cell_queue import CellQueue
 from executor.collect import Collection
-from executor.durable import Disk
 from executor.ended_cell import EndedCell
 from executor.event_loop import Loop, Timer
 from executor.frames import to_json
@@ -22,6 +21,7 @@ from executor.home import Home, ThreadHome
 from executor.interpreters import Interpreters
 from executor.notices import notice, words_of
 from executor.slices import SlicedWork, Task, Work
+from executor.trusted_sync import TrustedSync
 from executor.values import CellResult, Limits
 from executor.wire import result_to
 from executor.workspace import Workspace
@@ -38,7 +38,7 @@ class ResultWriter:
         thread: ThreadHome,
         *,
         loop: Loop,
-        disk: Disk,
+        syncs: TrustedSync,
         work: SlicedWork,
         home: Home,
         workspace: Workspace,
@@ -50,7 +50,7 @@ class ResultWriter:
         """`advance` begins the next cell after a result was given up; otherwise the interpreter that is ready does."""
         self._thread = thread
         self._loop = loop
-        self._disk = disk
+        self._syncs = syncs
         self._work = work
         self._home = home
         self._workspace = workspace
@@ -67,8 +67,6 @@ class ResultWriter:
         """Its result, once it is made."""
         self._again: tuple[Timer, Callable[[], None]] | None = None
         """When a full disk is tried again, and how that is done at once and for the last time."""
-        self._refusals: dict[str, OSError] = {}
-        """Of cells without a result: why the disk refused it."""
 
     def take(self, ended: EndedCell, *, changed: bool) -> None:
         """Take what the cell made, and then write its result down. `changed`: it may have changed its files."""
@@ -97,11 +95,11 @@ class ResultWriter:
 
         Raises OSError when the disk refuses that too.
         """
-        error = self._refusals.get(cell_id)
-        why = notice("host_died") if error is None else notice("result_refused", error=words_of(error))
+        why = self._syncs.refusals.get(cell_id, notice("host_died"))
         result = to_json(result_to(CellResult(cell_id, "died", notices=(why,))))
         self._thread.finished(cell_id, result)
-        self._refusals.pop(cell_id, None)
+        self._syncs.result_written(cell_id)
+        self._syncs.refusals.pop(cell_id, None)
         return result
 
     def _finish_taking(self) -> None:
@@ -145,31 +143,43 @@ class ResultWriter:
         if ended.notifies:
             self._python.unsaved.notified(lives=self._python.session is not None)
         self._cells.end()
-        tell = partial(self._tell, ended, tuple(cell.attached), written)
-        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], tell)
+        self._syncs.result_written(cell.id)
+        attached = tuple(cell.attached)
+        tell = partial(self._tell, ended, attached, written)
+        failed = partial(self._tell_what_is_written, ended, attached)
+        self._syncs.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], tell, failed)
 
     def _give_up(self, ended: EndedCell, error: OSError) -> None:
         """The disk refused the result of a cell: it counts as died, and nothing of it is in the variables."""
         cell, attached = ended.cell, tuple(ended.cell.attached)
-        self._refusals[cell.id] = error
+        self._syncs.refusals[cell.id] = notice("result_refused", error=words_of(error))
         self._cells.end()
         self._interpreters.end(notice("disk_refused", error=words_of(error)))
         self._python.unsaved.go_on_from_what_is_kept()
-        try:
-            written = self._thread.result(cell.id)  # what followed it may have failed
-            result = self.died_without_result(cell.id) if written is None else to_json(written)
-        except OSError:
+        self._tell_what_is_written(ended, attached, error)
+
+    def _tell_what_is_written(self, ended: EndedCell, attached: Sequence[Attached], error: OSError) -> None:
+        """Send the result that the cell has all the same, or that it died, or else why there is none."""
+
+        def refused(_: OSError) -> None:
             self._tell(ended, (), "")
             for one in attached:
                 one.refused(error)
+
+        try:
+            written = self._thread.result(ended.cell.id)  # what followed it may have failed
+            result = self.died_without_result(ended.cell.id) if written is None else to_json(written)
+        except OSError:
+            refused(error)
         else:
-            self._disk.sync(self._thread.take_unsynced(), partial(self._tell, ended, attached, result))
+            self._syncs.sync(self._thread.take_unsynced(), partial(self._tell, ended, attached, result), refused)
         self._loop.call_later(0.0, self._advance)
 
     def _tell(self, ended: EndedCell, attached: Sequence[Attached], result: str) -> None:
         """Send the result to those who wait for it, and go on with what waits for it."""
         if self._ended is ended:
             self._ended = None
+        self._syncs.result_told(ended.cell.id)
         for one in attached:
             one.result(result)
         for call in ended.follow:

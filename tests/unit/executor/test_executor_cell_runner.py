@@ -15,7 +15,7 @@ from typing import Any, NoReturn, cast
 import pytest
 from patience import eventually
 
-from executor import cell_runner, lifecycle, result_writer, workspace
+from executor import cell_runner, durable, home, lifecycle, result_writer, workspace
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint
 from executor.counters import Counters
@@ -490,6 +490,75 @@ def test_a_cell_whose_result_is_written_keeps_it_when_the_disk_refuses_what_foll
     desk.until(lambda: desk.asker.results)
     assert [result["status"] for result in desk.asker.results] == ["ok"]
     assert desk.journal() == ["cell", "result"]
+
+
+@contextmanager
+def failing_syncs(path: Path) -> Iterator[None]:
+    """Inside the block the disk refuses each sync of this path."""
+    sync = durable.sync_path
+
+    def refuses(other: Path) -> None:
+        if other == path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(other)
+
+    with pytest.MonkeyPatch.context() as disk:
+        disk.setattr(durable, "sync_path", refuses)
+        yield
+
+
+def test_a_result_whose_sync_fails_costs_its_cell_and_the_journal_is_written_anew(desk: Desk) -> None:
+    """A second sync would succeed: the kernel has dropped what it could not write."""
+    journal = desk.notebook.thread.folder / "cells.jsonl"
+    desk.begin("c1")
+    desk.end("c1")
+    before = journal.stat().st_ino
+    desk.begin("c2")
+    with failing_syncs(journal):
+        desk.subprocess.reports("c2")
+        desk.until(lambda: desk.subprocess.gone)
+    desk.until(lambda: desk.asker.results)
+    assert journal.stat().st_ino != before
+    assert [(told["status"], told["notices"][0]["code"]) for told in desk.asker.results] == [
+        ("died", "result_not_synced")
+    ]
+    desk.asker.results.clear()
+    desk.ask("c2")
+    desk.until(lambda: desk.asker.results)
+    assert desk.asker.results.pop()["notices"][0]["code"] == "result_not_synced"
+    assert [line for line in desk.journal() if line != "settled"] == ["cell", "result", "cell", "result"]
+    desk.ask("c3")
+    desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+    desk.until(lambda: desk.subprocess.ran == ["c3"])
+    assert desk.end("c3")["status"] == "ok"
+
+
+def test_a_thread_waits_while_the_disk_refuses_a_new_journal_after_a_sync_that_failed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.begin("c1")
+    with monkeypatch.context() as disk, failing_syncs(desk.notebook.thread.folder / "cells.jsonl"):
+        disk.setattr(home, "replace_durably", refusing(errno.EIO))
+        desk.subprocess.reports("c1")
+        desk.until(lambda: desk.asker.refusals)
+        with pytest.raises(OSError, match="Input/output"):
+            desk.ask("c1")
+    assert desk.asker.results == []
+    desk.ask("c1")
+    desk.until(lambda: desk.asker.results)
+    assert [told["code"] for told in desk.asker.results[0]["notices"]] == ["result_not_synced"]
+
+
+def test_a_cell_that_runs_when_a_sync_fails_ends_with_its_subprocess(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_runner, "_LONG_CELL_S", 0.0)
+    with failing_syncs(desk.notebook.thread.folder / "cells.jsonl"):
+        desk.begin("c1")
+        desk.until(lambda: desk.subprocess.gone)
+    desk.until(lambda: desk.asker.results)
+    assert desk.asker.results[0]["status"] == "died"
+    assert desk.asker.results[0]["notices"][0]["values"]["why"]["code"] == "disk_refused"
 
 
 def test_a_long_output_that_the_disk_refuses_costs_only_its_file(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

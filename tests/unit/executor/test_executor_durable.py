@@ -158,6 +158,27 @@ def test_a_disk_that_refuses_several_files_at_once_holds_up_no_end(loop: Loop) -
     assert called == []
 
 
+def test_a_sync_that_fails_is_told_to_who_asked_and_others_go_on(loop: Loop, slow: SlowDisk) -> None:
+    disk, called, failed = Disk(loop, ThreadSync()), list[str](), list[OSError]()
+    slow.fails.add(A)
+    slow.go.set()
+    disk.sync([A], lambda: called.append("told"), failed.append)
+    disk.sync([B], lambda: called.append("other"), failed.append)
+    disk.close()
+    assert called == ["other"]
+    assert [error.errno for error in failed] == [errno.EIO]
+
+
+def test_what_others_rely_on_and_is_not_synced_fails_all_who_wait(loop: Loop, slow: SlowDisk) -> None:
+    disk, called, failed = Disk(loop, ThreadSync(), lambda path, error: path == A), list[str](), list[OSError]()
+    slow.fails.add(A)
+    disk.sync([A], lambda: called.append("told"), failed.append)
+    disk.sync([B, A], lambda: called.append("other"), failed.append)
+    slow.go.set()
+    disk.close()
+    assert (called, len(failed)) == ([], 2)
+
+
 def test_a_machine_whose_kernel_makes_no_syncs_says_so_and_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses() -> KernelSync:
         raise OSError(errno.ENOSYS, "Function not implemented")

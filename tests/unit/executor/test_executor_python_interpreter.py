@@ -39,7 +39,7 @@ class SlowDisk:
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
 
-    def sync(self, written: object, then: Callable[[], None]) -> None:
+    def sync(self, written: object, then: Callable[[], None], failed: object) -> None:
         self.waiting.append(then)
 
     sync_soon = sync
