@@ -44,6 +44,9 @@ _SHARE = "files.completeUploadExternal"
 NEVER_OFFERED = frozenset({"unknown_method", "method_deprecated", "not_allowed_token_type"})
 """Refusals of uploads that no setting of an admin undoes soon."""
 
+PROXY_PAGE = "proxy_page"
+"""The refusal when a web page was the answer to the bytes of a file: Slack does not have them."""
+
 _PASSES = frozenset({404, 408, 410, 425, 429})
 """Answers below 500 to the bytes of a file that mean "later", or that a new ticket is needed."""
 
@@ -274,6 +277,11 @@ def _side_by_side(call: Callable[[Given], Got], given: Sequence[Given]) -> list[
         return list(pool.map(call, given))
 
 
+def _is_page(reply: httpx.Response) -> bool:
+    """Whether a web page came in place of Slack's "OK - SIZE". A proxy that keeps a file back may call that 200."""
+    return "html" in reply.headers.get("content-type", "") or reply.content.lstrip()[:1] == b"<"
+
+
 def _send_bytes(http: httpx.Client, url: str, file: Upload) -> None:
     """The bytes may be sent twice: Slack keeps the last, and shows nothing before the files are shared.
 
@@ -290,6 +298,8 @@ def _send_bytes(http: httpx.Client, url: str, file: Upload) -> None:
         if reply.is_client_error and reply.status_code not in _PASSES:
             raise SlackFailed(UPLOAD, f"http_{reply.status_code}")
         reply.raise_for_status()
+        if _is_page(reply):
+            raise SlackFailed(UPLOAD, PROXY_PAGE)
 
     retry_call(
         send,

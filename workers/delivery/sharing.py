@@ -12,7 +12,7 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, SlackFailed
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.uploads import NEVER_OFFERED, Upload
+from core.slack.uploads import NEVER_OFFERED, PROXY_PAGE, Upload
 from core.slack.writer import SlackWriter
 from core.telemetry import get_logger
 from core.values import Language, Lease, StoredFile, ThreadKey
@@ -20,7 +20,9 @@ from workers.delivery.safe_tables import make_safe
 
 log = get_logger(__name__)
 
-_REFUSED_ALONE = frozenset({"file_type_not_allowed", "file_upload_size_restricted", "http_403", "http_413", "http_415"})
+_REFUSED_ALONE = frozenset(
+    {"file_type_not_allowed", "file_upload_size_restricted", PROXY_PAGE, "http_403", "http_413", "http_415"}
+)
 """Refusals of one file, for its kind or its size, by Slack or by a proxy. Slack may take the others."""
 _REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "files_no_storage"}
 

@@ -47,7 +47,7 @@ def test_a_file_of_a_kind_that_slack_refuses_keeps_no_other_from_the_thread(worl
     assert world.statuses(key) == ["done"]
 
 
-@pytest.mark.parametrize(("status", "refuses"), [(403, "all"), (413, "rest.csv"), (451, "all")])
+@pytest.mark.parametrize(("status", "refuses"), [(403, "all"), (413, "rest.csv"), (451, "all"), (200, "all"), (200, "rest.csv")])
 def test_a_proxy_that_lets_no_such_file_out_keeps_no_answer_from_the_thread(
     world: World, status: int, refuses: str
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_proxy_that_lets_no_such_file_out_keeps_no_answer_from_the_thread(
     assert "It is **7**." in world.text(key)
     assert "rest.csv" not in world.files(key)
     assert ("report.html" in world.files(key)) == (refuses != "all")
-    assert f"http_{status}" in world.text(key)
+    assert ("proxy_page" if status == 200 else f"http_{status}") in world.text(key)
     assert SAID in world.text(key)
 
 
