@@ -67,6 +67,8 @@ class ResultWriter:
         """Its result, once it is made."""
         self._again: tuple[Timer, Callable[[], None]] | None = None
         """When a full disk is tried again, and how that is done at once and for the last time."""
+        self._too_long: int | None = None
+        """Characters of a result that waited in vain for room on the disk. None once one as long was written."""
 
     def take(self, ended: EndedCell, *, changed: bool) -> None:
         """Take what the cell made, and then write its result down. `changed`: it may have changed its files."""
@@ -112,7 +114,7 @@ class ResultWriter:
         def failed(error: Exception) -> None:
             if not isinstance(error, OSError):
                 raise error
-            if error.errno not in _FULL or self._python.session is None or time.monotonic() >= until:
+            if error.errno not in _FULL or self._python.session is None or self._is_in_vain(until):
                 self._give_up(ended, error)
             else:  # somebody may make room: nothing is lost until then
                 again = partial(self._begin_to_take, ended, changed=changed)
@@ -121,6 +123,16 @@ class ResultWriter:
 
         self._again = None
         self._taking = self._work.do(self._thread.thread_id, self._take(ended, collecting), lambda _: None, failed)
+
+    def _is_in_vain(self, until: float) -> bool:
+        """Whether a full disk is waited for no longer, or was for another result: it stays full then."""
+        length = len(self._written or "")
+        if self._too_long is not None and length >= self._too_long:
+            return True
+        if time.monotonic() < until:
+            return False
+        self._too_long = length
+        return True
 
     def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
         if self._written is None:
@@ -140,6 +152,8 @@ class ResultWriter:
         cell = ended.cell
         self._cells.last_used = time.monotonic()
         self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
+        if self._too_long is not None and len(written) >= self._too_long:
+            self._too_long = None
         if ended.notifies:
             self._python.unsaved.notified(lives=self._python.session is not None)
         self._cells.end()

@@ -480,6 +480,43 @@ def test_a_result_that_is_too_large_for_the_disk_is_replaced_by_a_short_one_that
     assert desk.subprocess.gone
 
 
+def test_a_disk_that_stays_full_is_waited_for_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = desk.notebook.thread.finished
+
+    def full_for_long(cell_id: str, result: str, **more: bool) -> None:
+        if len(result) > 10_000:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        finished(cell_id, result, **more)
+
+    def ends_with_much(cell_id: str) -> None:
+        desk.begin(cell_id)
+        desk.subprocess.prints("x" * 20_000 + "\n")
+        desk.subprocess.reports(cell_id)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(desk.notebook.thread, "finished", full_for_long)
+        disk.setattr(cell_runner, "_FULL_S", 0.0)
+        ends_with_much("c1")
+        desk.until(lambda: desk.asker.results)
+        disk.setattr(cell_runner, "_FULL_S", 3_600.0)
+        desk.begin("c2")
+        desk.end("c2")
+        ends_with_much("c3")
+        desk.until(lambda: desk.subprocess.gone)
+        desk.until(lambda: desk.asker.results)
+        assert [told["code"] for told in desk.asker.results.pop()["notices"]] == ["result_refused"]
+    desk.asker.results.clear()
+    ends_with_much("c4")
+    desk.until(lambda: desk.asker.results)
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.notebook.kept)
+    with monkeypatch.context() as disk:  # there was room since: this may be for a moment
+        disk.setattr(desk.notebook.thread, "finished", full_for_long)
+        ends_with_much("c5")
+        desk.turn()
+        assert not desk.subprocess.gone
+
+
 def test_a_cell_whose_result_is_written_keeps_it_when_the_disk_refuses_what_follows(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
