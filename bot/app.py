@@ -182,7 +182,10 @@ def _on_error(error: Exception, body: Mapping[str, Any]) -> BoltResponse:
     if isinstance(error, BoltUnhandledRequestError):
         log.debug("no_listener", type=_kind(body))
         return BoltResponse(status=200)
-    log.error("not_acked", type=_kind(body), exc_info=error)
+    if isinstance(error, StoreUnreachable):
+        log.error("not_acked", type=_kind(body), error=error, advice=error.advice)
+    else:
+        log.error("not_acked", type=_kind(body), exc_info=error)
     return BoltResponse(status=500)
 
 

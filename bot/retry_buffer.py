@@ -19,6 +19,10 @@ log = get_logger(__name__)
 TRY_EVERY_S = 1.0
 GIVE_UP_S = 55.0
 """For an event that the disk did not take either. Slack sends it again at once, after one minute and after five."""
+TELL_AFTER_S = 10.0
+"""A Store that fails over or starts again is back by then."""
+MAX_TOLD = 5
+"""People told between two tries, so that telling holds up no event."""
 MAX_WAITING = 10_000
 MAX_DELETED = 10_000
 
@@ -27,7 +31,7 @@ MAX_DELETED = 10_000
 class _Waiting:
     spooled: Spooled
     path: Path | None
-    deadline: float
+    since: float
 
 
 class RetryBuffer:
@@ -36,11 +40,23 @@ class RetryBuffer:
     Slack gets no ack for them, because this machine may lose its disk.
     """
 
-    def __init__(self, take: Callable[[Spooled], None], spool: Spool, every_s: float = TRY_EVERY_S) -> None:
-        """`take` takes an event in; doing it twice must do no harm."""
+    def __init__(
+        self,
+        take: Callable[[Spooled], None],
+        spool: Spool,
+        every_s: float = TRY_EVERY_S,
+        tell: Callable[[Spooled, bool], None] = lambda spooled, is_kept: None,
+    ) -> None:
+        """`take` takes an event in; doing it twice must do no harm.
+
+        `tell` is called once for each event that waits for long, and with whether it is on the disk.
+        """
         self._take = take
         self._spool = spool
         self._every_s = every_s
+        self._tell = tell
+        self._told: set[tuple[Place, str]] = set()
+        """What was told, while anything waits."""
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
         self._running = False
@@ -83,7 +99,7 @@ class RetryBuffer:
         is_again = path is not None and any(one.path == path for one in self._waiting)
         if is_again or len(self._waiting) >= MAX_WAITING:
             return
-        self._waiting.append(_Waiting(spooled, path, time.monotonic() + GIVE_UP_S))
+        self._waiting.append(_Waiting(spooled, path, time.monotonic()))
         if not self._running:
             try:
                 threading.Thread(target=self._run, name="retry", daemon=True).start()
@@ -95,12 +111,22 @@ class RetryBuffer:
     def _run(self) -> None:
         while (first := self._first()) is not None:
             while not self._is_done(first):
+                self._tell_waiting()
                 if self._stop.wait(self._every_s):
                     return
             with self._lock:
                 if first.path is not None:
                     self._spool.forget(first.path)
                 self._waiting.popleft()
+
+    def _tell_waiting(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            late = [one for one in self._waiting if now - one.since >= TELL_AFTER_S]
+        untold = [one for one in late if _told_as(one) not in self._told]
+        for one in untold[:MAX_TOLD]:
+            self._told.add(_told_as(one))
+            self._tell(one.spooled, one.path is not None)
 
     def _is_done(self, waiting: _Waiting) -> bool:
         is_gone = waiting.path is not None and not waiting.path.exists()  # another bot took it in, or it was purged
@@ -109,7 +135,7 @@ class RetryBuffer:
         try:
             self._take(waiting.spooled)
         except StoreUnreachable as error:
-            if waiting.path is not None or time.monotonic() < waiting.deadline:
+            if waiting.path is not None or time.monotonic() - waiting.since < GIVE_UP_S:
                 return False
             log.warning("event_left_to_slack", error=error)
         except Exception:
@@ -120,4 +146,11 @@ class RetryBuffer:
     def _first(self) -> _Waiting | None:
         with self._lock:
             self._running = bool(self._waiting) and not self._stop.is_set()
+            if not self._waiting:
+                self._told.clear()
             return self._waiting[0] if self._running else None
+
+
+def _told_as(waiting: _Waiting) -> tuple[Place, str]:
+    """A mention and its twin, the message, have the same place."""
+    return waiting.spooled.place, str(waiting.spooled.event.get("type"))

@@ -24,6 +24,7 @@ from bot.message_handler import MessageHandler
 from bot.oauth import Installing
 from bot.retry_buffer import RetryBuffer
 from bot.socket_mode import connected
+from bot.store_outage import StoreOutage
 from bot.unattended import Unattended
 from bot.uninstalled import end_waiting
 from bot.web import served
@@ -168,7 +169,12 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
         desks.of(team).handler.take_event(event, team, bot_user_id)
 
     catch_up = CatchUp(store=store, slack_of=lambda team: workspaces.of(team).slack, redis=redis, take=take)
-    retry_buffer = RetryBuffer(lambda one: take(one.event, one.team, one.bot_user_id), Spool(settings.spool))
+    outage = StoreOutage(lambda team: workspaces.of(team).slack)
+    retry_buffer = RetryBuffer(
+        lambda one: take(one.event, one.team, one.bot_user_id),
+        Spool(settings.spool),
+        tell=lambda one, is_kept: outage.tell(one, is_kept=is_kept),
+    )
     installing = None
     if workspaces.tokens is not None:
         installing = Installing(settings, store, workspaces.tokens, lambda team: end_waiting(team, store, wakes))

@@ -136,17 +136,21 @@ class Niceties(SlackReader):
         *,
         lease: Lease | None = None,
         known: Collection[str] = (),
+        in_channel: bool = False,
     ) -> None:
         """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped.
+
+        `in_channel`: beside the thread, which has no replies yet, so that Slack would show nothing in it.
 
         `known` are the web addresses that may stay links. When Slack refuses the blocks, their text is said instead.
         """
         message = written(text, blocks, TEXT_POSTED, known)
+        root_ts = None if in_channel else key.root_ts
 
         def call() -> None:
             nonlocal message
             try:
-                whisper(self._once, channel=key.channel, thread_ts=key.root_ts, user=user, **message)
+                whisper(self._once, channel=key.channel, thread_ts=root_ts, user=user, **message)
             except SlackApiError as error:
                 if error_name(error) not in BLOCKS_REFUSED or "blocks" not in message:
                     raise

@@ -143,9 +143,15 @@ def _given(blocks: SlackBlocks | None) -> dict[str, Any]:
 
 
 def whisper(
-    client: WebClient, *, channel: str, thread_ts: str, user: str, text: SlackText, blocks: SlackBlocks | None = None
+    client: WebClient,
+    *,
+    channel: str,
+    thread_ts: str | None,
+    user: str,
+    text: SlackText,
+    blocks: SlackBlocks | None = None,
 ) -> SlackResponse:
-    """chat.postEphemeral."""
+    """chat.postEphemeral. In a thread without replies Slack shows no such message."""
     return client.chat_postEphemeral(channel=channel, thread_ts=thread_ts, user=user, text=text, **_given(blocks))
 
 

@@ -71,6 +71,12 @@ _ADVICE = {
     sqlite3.SQLITE_IOERR: "Look at the disk of the Store: it may be full or broken.",
 }
 """What an admin does where the address of the Store is right."""
+_POSTGRES_ADVICE = {
+    "53100": "The disk of Postgres is full: make room there.",
+    "53200": "Postgres is out of memory: give it more, or end what else uses it.",
+    "25006": "Postgres is read-only: lead DATABASE_URL to the primary, or look at default_transaction_read_only.",
+}
+"""The same for Postgres, by SQLSTATE."""
 _NO_CONNECTION_LEFT = ("too many clients already", "too many connections for", "remaining connection slots")
 """What Postgres says then, in English: the driver has no number of an error that comes before there is a connection."""
 _CONNECTIONS_ADVICE = (
@@ -254,7 +260,7 @@ def _reachable() -> Iterator[None]:
         if not isinstance(error.orig, _PASSING):
             raise
         said = str(error.orig).partition("\n")[0]  # it names the kind of a statement, and quotes nothing
-        raise StoreUnreachable(f"{outline(error)}: {said}") from error
+        raise StoreUnreachable(f"{outline(error)}: {said}", _advice(error)) from error
     except DatabaseError as error:
         if _sqlite_code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise
@@ -266,7 +272,8 @@ def _advice(error: Exception) -> str:
     said = str(getattr(error, "orig", None) or "")
     if any(words in said for words in _NO_CONNECTION_LEFT):
         return _CONNECTIONS_ADVICE
-    return _ADVICE.get(_sqlite_code(error), ADDRESS_ADVICE)
+    sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return _POSTGRES_ADVICE.get(sqlstate or "") or _ADVICE.get(_sqlite_code(error), ADDRESS_ADVICE)
 
 
 def _sqlite_code(error: Exception) -> int:

@@ -25,7 +25,7 @@ from bot.web import MAX_BODY_BYTES
 from core.errors import SettingsError
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.settings import Settings, load_settings
-from core.store import Store
+from core.store import Store, StoreUnreachable
 from core.values import Lease
 from playground import Address, running
 
@@ -128,6 +128,20 @@ def test_a_message_that_could_not_be_stored_is_not_acked(web: Web, monkeypatch: 
         assert web.event(mentioned()).status_code == 500
     assert web.event(mentioned(), X_Slack_Retry_Num="1").status_code == 200
     assert web.mail() == ["text:how much was sold?"]
+
+
+def test_a_message_that_the_store_refuses_is_one_line_in_the_log_with_what_to_do(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any, **keywords: Any) -> None:
+        raise StoreUnreachable("DiskFull", "Make room.")
+
+    with monkeypatch.context() as patch, structlog.testing.capture_logs() as lines:
+        patch.setattr(Store, "record_message", full)
+        assert web.event(mentioned()).status_code == 500
+    (line,) = [line for line in lines if line["event"] == "not_acked"]
+    assert line["advice"] == "Make room."
+    assert "exc_info" not in line
 
 
 @pytest.mark.parametrize(

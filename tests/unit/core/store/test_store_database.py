@@ -259,3 +259,17 @@ def test_a_transaction_that_failed_by_our_own_fault_does_not_count_as_away(postg
             connection.execute(text("SELECT nothing"))
         with pytest.raises(InternalError):
             connection.execute(text("SELECT 1"))
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (psycopg.errors.DiskFull("could not extend file"), "make room there"),
+        (psycopg.errors.ReadOnlySqlTransaction("cannot execute INSERT"), "Postgres is read-only"),
+    ],
+)
+def test_a_postgres_that_takes_no_writes_says_what_to_do(error: psycopg.Error, says: str) -> None:
+    kind = InternalError if isinstance(error, psycopg.InternalError) else OperationalError
+    with pytest.raises(StoreUnreachable) as told, database._reachable():
+        raise kind("INSERT", {}, error)
+    assert says in told.value.advice

@@ -47,7 +47,9 @@ def test_a_file_of_a_kind_that_slack_refuses_keeps_no_other_from_the_thread(worl
     assert world.statuses(key) == ["done"]
 
 
-@pytest.mark.parametrize(("status", "refuses"), [(403, "all"), (413, "rest.csv"), (451, "all"), (200, "all"), (200, "rest.csv")])
+@pytest.mark.parametrize(
+    ("status", "refuses"), [(403, "all"), (413, "rest.csv"), (451, "all"), (200, "all"), (200, "rest.csv")]
+)
 def test_a_proxy_that_lets_no_such_file_out_keeps_no_answer_from_the_thread(
     world: World, status: int, refuses: str
 ) -> None:
