@@ -52,8 +52,12 @@ def _note_put(sha256: str) -> None:
     if note is not None:
         with suppress(OSError):  # a full disk must not keep a turn from a file store that has room
             note.parent.mkdir(mode=0o700, exist_ok=True)
+            is_new = not note.exists()
             with note.open("ab", buffering=0) as lines:
                 lines.write(f"{sha256}\n".encode())
+                os.fsync(lines.fileno())  # a power cut must not take the note and leave the content
+            if is_new:
+                _sync_path(note.parent)
 
 
 class Blobs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from turn_world import World, cell, finish
 
-from core.blobs import Blobs
+from core.blobs import Blobs, contents_put
 from core.purging import delete_contents, purge_thread
 from core.values import ThreadKey
 from workers.delivery.reports import Report, ReportInput, render_report
@@ -85,3 +86,14 @@ def test_a_job_that_ends_well_leaves_no_note(world: World) -> None:
     assert world.statuses(key) == ["done"]
     assert stored(world)
     assert notes(world) == []
+
+
+def test_a_note_is_on_the_disk_before_what_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+    )
+    note = tmp_path / "puts" / "T1"
+    with contents_put(note):
+        Blobs(str(tmp_path / "files")).put(b"elks")
+    assert synced[:2] == ["T1", "puts"]
