@@ -22,6 +22,7 @@ from core.settings_page import example_toml
 from core.slack.client import web_client
 from tryout import doctor
 from tryout.show import printable
+from tryout.whole_files import sweep_parts
 
 TRIES = 3
 ANSWER_CHARS = 2_000
@@ -253,7 +254,9 @@ def _names(text: str) -> set[str]:
 def write_private(path: Path, text: str) -> None:
     """Write a file that nobody else can read at any moment, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(prefix=".env-", dir=path.parent)  # mode 0600, a name nobody has taken
+    sweep_parts(path.parent, ".env-", "-*.part")
+    # mode 0600, a name nobody has taken
+    descriptor, partial = tempfile.mkstemp(prefix=f".env-{os.getpid()}-", suffix=".part", dir=path.parent)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

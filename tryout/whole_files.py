@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import OursToFix
@@ -15,6 +17,25 @@ _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES
 
 class NotWritten(OursToFix):
     """A file could not be written; the message says why and what to do."""
+
+
+def sweep_parts(folder: Path, before: str, after: str) -> None:
+    """Remove the files BEFORE + process id + AFTER that a process which was killed left in a folder."""
+    for part in folder.glob(f"{glob.escape(before)}[0-9]*{after}"):
+        number = re.match(r"[0-9]+", part.name.removeprefix(before))
+        if number is not None and not _runs(int(number[0])):
+            with suppress(OSError):
+                part.unlink()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager
@@ -28,6 +49,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
+    sweep_parts(path.parent, f".{path.name}.", ".part")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part

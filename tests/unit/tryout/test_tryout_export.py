@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn
@@ -359,3 +360,14 @@ def test_an_operator_who_may_not_export_gets_nothing(tmp_path: Path, capsys: pyt
     write(settings, TURN)
     assert export.run(settings, "sft") == 1
     assert capsys.readouterr().out == ""
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    (tmp_path / f".out.jsonl.{ended.pid}.part").write_text("torn")
+    under_way = tmp_path / f".out.jsonl.{os.getppid()}.part"
+    under_way.write_text("of another export")
+    with whole_file(tmp_path / "out.jsonl") as part:
+        part.write_text("whole")
+    assert sorted(tmp_path.iterdir()) == sorted([under_way, tmp_path / "out.jsonl"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +152,14 @@ def test_every_value_comes_back_as_it_was_given(value: str) -> None:
 
     text = init.merged("", {"OPENAI_API_KEY": value})
     assert (dotenv_values(stream=StringIO(text)).get("OPENAI_API_KEY") or "") == value
+
+
+def test_what_a_killed_init_left_is_removed_and_files_of_people_stay(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    kept = [tmp_path / name for name in (".env-production", ".env-1-mine", f".env-{os.getpid()}-a.part")]
+    left = tmp_path / f".env-{ended.pid}-abcdefgh.part"
+    for path in (*kept, left):
+        path.write_text("SLACK_BOT_TOKEN=1")
+    init.write_private(tmp_path / ".env", "A=1\n")
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / ".env"])
