@@ -67,6 +67,7 @@ _PASSING = (*_DEMOTED, psycopg.errors.IdleInTransactionSessionTimeout)
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "Another program holds the file: end it, or try again when it is done.",
     sqlite3.SQLITE_READONLY: "Let this user write the file of the Store and its folder.",
+    sqlite3.SQLITE_CANTOPEN: "Check DATABASE_URL, and whether the disk of the Store is mounted read-only.",
     sqlite3.SQLITE_FULL: "Make room on the disk of the Store.",
     sqlite3.SQLITE_IOERR: "Look at the disk of the Store: it may be full or broken.",
 }
@@ -183,7 +184,7 @@ class Database:
             yield
             return
         if not self._writer.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
-            raise StoreUnreachable("other threads have been writing for too long")
+            raise StoreUnreachable("other threads have been writing for too long", _ADVICE[sqlite3.SQLITE_BUSY])
         try:
             yield
         finally:

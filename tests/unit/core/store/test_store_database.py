@@ -273,3 +273,21 @@ def test_a_postgres_that_takes_no_writes_says_what_to_do(error: psycopg.Error, s
     with pytest.raises(StoreUnreachable) as told, database._reachable():
         raise kind("INSERT", {}, error)
     assert says in told.value.advice
+
+
+def test_a_store_that_cannot_be_opened_says_that_its_disk_may_be_read_only(tmp_path: Path) -> None:
+    (tmp_path / "folder.db").mkdir()
+    with closing(Store(f"sqlite:///{tmp_path}/folder.db")) as store, pytest.raises(StoreUnreachable) as told:
+        store.unread("T1:C1:1.0")
+    assert "mounted read-only" in told.value.advice
+
+
+def test_a_store_whose_writers_take_too_long_does_not_blame_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_MS", 0)
+    here = Database(f"sqlite:///{tmp_path}/store.db")
+    with here.writing(), pytest.raises(StoreUnreachable) as told, here.writing():
+        pass
+    here.close()
+    assert "DATABASE_URL" not in told.value.advice
