@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.actions import Action
 from core.leases import Leases
 from core.queue import connect_redis, nodes, queue_lengths
+from core.redis_writes import check_writes, refusal
 from core.rows import money
 from core.settings import Settings
 from core.store import Store, start_of_day
@@ -125,6 +126,12 @@ def _read_redis(status: Status, redis: Redis, store: Store) -> None:
         turn["worked_on"] = leases.is_held(turn["thread"])
     status.queues.update(queue_lengths(redis))
     status.nodes += [{"node": node.id, "seen_s_ago": node.seen_s_ago, **node.about} for node in nodes(redis)]
+    try:
+        check_writes(redis)
+    except RedisError as error:
+        if (why := refusal(error)) is None:
+            raise
+        status.problems.append(f"{why}; until then no node can announce itself")
 
 
 def _sessions(settings: Settings) -> Json:
@@ -189,7 +196,7 @@ def _waiting(status: Status) -> Iterator[RenderableType]:
 
 def _nodes(status: Status) -> Iterator[RenderableType]:
     if not status.nodes:
-        if status.queues:  # Redis was read: no node has announced itself
+        if status.queues and not status.problems:  # Redis was read and takes writes: no node has announced itself
             yield Text("no worker service is alive: start one with `threadbook worker`", style="yellow")
         return
     table = _table("nodes", "node", "seen", "workers", "sandbox", "up for")

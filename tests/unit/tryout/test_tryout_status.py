@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
+from redis.exceptions import OutOfMemoryError
 from turn_kit import ASKED, CELL, DANCED, FINISHED, QUESTION, REPLIED, changed, message, write_turn
 from typer.testing import CliRunner
 
@@ -70,6 +71,23 @@ def test_everything_that_goes_on_is_in_one_document(
     assert shown["sessions"] == {"node": "here", "up": False, "sandbox": None, "sessions": []}
     assert shown["problems"] == []
     assert shown["today"] == {"model_calls": 0, "tokens": 0, "cost": None, "currency": "USD"}
+
+
+def test_a_full_redis_is_named_and_no_worker_is_called_dead(
+    settings: Settings,
+    store: Store,
+    redis: fakeredis.FakeRedis,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OutOfMemoryError("command not allowed when used memory > 'maxmemory'.")
+
+    monkeypatch.setattr(redis, "set", full)
+    assert status.run(settings) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Redis is full and takes no writes: raise its maxmemory" in shown
+    assert "no worker service is alive" not in shown
 
 
 def test_a_person_gets_tables_and_hints(
