@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
 from core.blobs import Blobs
-from core.errors import BlobsUnreachable, SettingsError
+from core.errors import BlobsUnreachable, SettingsError, outline
 from core.purging import delete_contents, purge_thread
 from core.queue import connect_redis
 from core.settings import Settings
@@ -94,7 +94,10 @@ def run(
                     print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
             delete_contents(store, blobs)
         except (SQLAlchemyError, RedisError, BlobsUnreachable, OSError) as error:
-            print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
+            said = (
+                f"not everything is deleted: {outline(error)}. `threadbook doctor` says what to do; then purge again."
+            )
+            print(f"threadbook: {said}", file=sys.stderr)
             return 1
         except (KeyboardInterrupt, SystemExit):
             print(_stopped(purged, len(found)), file=sys.stderr)

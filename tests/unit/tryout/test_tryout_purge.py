@@ -16,7 +16,7 @@ from redis import Redis, RedisError
 from turn_kit import ASKED, CELL, FINISHED, message, write_turn
 
 from core.blobs import Blobs
-from core.errors import SettingsError
+from core.errors import BlobsUnreachable, SettingsError
 from core.purging import purge_thread
 from core.settings import Settings, load_settings
 from core.spool import Spool, Spooled
@@ -83,6 +83,20 @@ def test_what_could_not_be_deleted_is_not_called_deleted(
     said = capsys.readouterr()
     assert said.out == ""
     assert "not everything is deleted" in said.err
+
+
+def test_a_file_store_that_refuses_a_purge_is_named_with_what_to_do(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuses(*_: object) -> None:
+        raise BlobsUnreachable("the file store is away or full: PermissionError: Forbidden")
+
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    monkeypatch.setattr(purge, "delete_contents", refuses)
+    assert purge.run(settings, thread=turn.thread_id) == 1
+    said = capsys.readouterr().err
+    assert "PermissionError: Forbidden" in said
+    assert "threadbook doctor" in said
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
