@@ -552,7 +552,7 @@ class OneShell:
 class AtOnce:
     """A disk on which everything is as soon as it is asked for."""
 
-    def sync(self, paths: Sequence[Path], then: Callable[[], None]) -> None:
+    def sync(self, paths: Sequence[Path], then: Callable[[], None], failed: object) -> None:
         then()
 
 
@@ -561,7 +561,7 @@ def shell(tmp_path: Path) -> Iterator[BashInterpreter]:
     """A shell that kept `x=1` after its first command and was begun again."""
     calls = ("ready", "reported", "wrote", "ends", "died", "gone")
     owner = SimpleNamespace(**{f"interpreter_{call}": lambda *_, **options: None for call in calls})
-    owner.after_result = lambda call: call()
+    owner.after_result, owner.sync_failed = lambda call: call(), lambda error: None
     python = SimpleNamespace(session="a session", take=lambda: "a session")
     checkpoint = Checkpoint(tmp_path, "t bash", b"key", {})
     loop = Loop()
