@@ -21,7 +21,9 @@ from core.schedule_wishes import wishes_schedule
 from core.schedule_words import read_schedule
 from core.thread_links import names_thread
 
-Takes = Literal["", "code", "words", "statement", "text", "description", "topic", "schedule", "wish", "search", "link"]
+Takes = Literal[
+    "", "code", "words", "statement", "text", "more", "description", "topic", "schedule", "wish", "search", "link"
+]
 """What may follow a command's word. The head of commands.yaml says what each means."""
 _PLEASE = "请"
 """A request in Chinese: “请记住金额不含税”, without a mark between. “记住密码的用户” is no request."""
@@ -75,6 +77,11 @@ def _text(word: str, rest: str, mention: bool) -> bool:
     return has_colon(rest)
 
 
+def _more(word: str, rest: str, mention: bool) -> bool:
+    """“as a program it would be slow” is no command."""
+    return _stands_alone(rest)
+
+
 def _description(word: str, rest: str, mention: bool) -> bool:
     """“build a chart” is a question."""
     is_one_word = " " not in word and word.isascii()
@@ -112,6 +119,7 @@ def _stands_alone(rest: str) -> bool:
 _MAY_FOLLOW: Final[Mapping[str, Callable[[str, str, bool], bool]]] = {
     "words": _words,
     "text": _text,
+    "more": _more,
     "description": _description,
     "topic": _topic,
     "search": _search,

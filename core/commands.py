@@ -63,8 +63,10 @@ class Command(BaseModel):
 
     def is_in(self, said: Said, *, mention: bool) -> bool:
         """Whether a message says this command: its word alone, or with what it takes."""
+        if self.takes in ("", "more") and said.words in self.longest_first:
+            return True
         if not self.takes:
-            return said.words in self.longest_first
+            return False
         return self.argument_in(said, mention=mention) is not None and not self._is_ordinary(said)
 
     def _is_ordinary(self, said: Said) -> bool:

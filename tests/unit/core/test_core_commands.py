@@ -65,11 +65,20 @@ def test_a_command_is_recognised_in_any_case_and_with_any_marks(text: str, name:
         ("modifier : il accepte aussi Excel", "change", "il accepte aussi Excel"),
         ("変更：Excel も受け取る", "change", "Excel も受け取る"),
         ("関数を学習：解約率を求める", "learn", "解約率を求める"),
+        ("make this a program: it takes a region", "program", "it takes a region"),
+        ("mach daraus ein Programm: mit Region", "program", "mit Region"),
+        ("做成程序：按地区", "program", "按地区"),
+        ("keep this as a playbook: monthly sales", "playbook", "monthly sales"),
     ],
 )
 def test_a_command_takes_the_words_behind_its_colon_in_every_language(text: str, name: str, taken: str) -> None:
     assert command_in(text, mention=False) == commands()[name]
     assert argument_of(name, text) == taken
+
+
+@pytest.mark.parametrize("text", ["as a program it would be slow", "make this a program that reads sales.csv"])
+def test_words_without_a_colon_behind_it_are_a_question(text: str) -> None:
+    assert command_in(text) is None
 
 
 def test_so_much_of_a_message_is_compared_that_every_word_fits() -> None:

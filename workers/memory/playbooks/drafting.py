@@ -17,7 +17,7 @@ from workers.memory.playbooks.lifting import Cell, Lifted, lift
 from workers.memory.playbooks.matching import columns_of
 from workers.memory.playbooks.page import Input, Playbook, PlaybookStage
 
-_NAME_CHARS = 80
+NAME_CHARS = 80
 _MOST_CHECKS = 8
 _MOST_COLUMNS = 60
 _POLITE = re.compile(
@@ -63,7 +63,7 @@ def draft(
     shown = [PlaybookStage(each.title, _shows(ran[each.id]), each.code) for each in stages]
     finished = next((step for step in reversed(turns[-1]) if isinstance(step, Finished)), None)
     book = Playbook(
-        name=one_line(_POLITE.sub("", question).strip(" ?？.。!！").split("\n")[0], _NAME_CHARS) or "Analysis",
+        name=one_line(_POLITE.sub("", question).strip(" ?？.。!！").split("\n")[0], NAME_CHARS) or "Analysis",
         when=one_line(question, 300) or "…",
         stages=tuple(shown),
         inputs=(*(_input(file, code) for file in used), *_tables(list(ran.values()))),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from core.clean_room import CleanRoom
 from core.errors import BlobsUnreachable
+from core.commands import PLAYBOOK, argument_of
 from core.phrases import say
 from core.slack.report_badge import badge as badge_text
 from core.steps import Commanded, Finished, Proposed, Step
@@ -17,7 +18,8 @@ from executor.client import HostUnavailable, RequestError
 from workers.agent.about_steps import data_held
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, plan
-from workers.memory.playbooks.drafting import Draft, draft
+from workers.agent.text import one_line
+from workers.memory.playbooks.drafting import NAME_CHARS, Draft, draft
 from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
 from workers.memory.team import memory_of
@@ -45,7 +47,8 @@ class Proven:
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the draft for review; say why not where the thread has no report with code behind it.
+    """Post the draft for review; say why not where the thread has no report with code behind it. Words behind a colon
+    are its name.
 
     Its stages say what cells showed, also before a reset: it is for who may have that, and says what everybody may.
     """
@@ -63,7 +66,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     told = thread.told(turns)
     stages = tuple(replace(each, shows=told(each.shows) or "…") for each in proven.draft.playbook.stages)
-    book = replace(proven.draft.playbook, stages=stages, proof=proven.proof)
+    name = one_line(argument_of(PLAYBOOK, command.text).strip(" .。\"“”"), NAME_CHARS) or proven.draft.playbook.name
+    book = replace(proven.draft.playbook, name=name, stages=stages, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
     book = replace(book, inputs=with_types(book.inputs, tables))
     spaces = spaces_in(thread.context, thread.lease.thread_id)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.clean_room import LeftOut
+from core.commands import PROGRAM, argument_of
 from core.errors import BlobMissing, BlobsUnreachable, SlackFailed
 from core.phrases import say
 from core.slack.text import escape
@@ -40,6 +41,7 @@ OUT = "out/"
 """Where a program that is tested puts what it makes."""
 _TABLE_BYTES = 2_000_000
 _SAID = 3
+_WORDS_CHARS = 100
 _RUN = """
 import json as _json, os as _os, runpy as _runpy
 _given = _json.loads({payload})
@@ -74,7 +76,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     key = f"{turn_id}:program"
     known = store.outbox_get(key)
     if known is not None and known.status == "sent" and known.created_at.timestamp() < float(thread.command.ts):
-        thread.answer(say("program_known", language))
+        thread.answer(_with_words(say("program_known", language), thread))
         return ()
     seen = as_people_see(turns, privacy_in(thread.context, thread.lease.thread_id))
     made = plan(seen, asks_sources=True)
@@ -237,6 +239,7 @@ def _post(thread: CommandThread, key: str, program: Program, tested: Tested) -> 
         proof=tested.said,
         left_out="; ".join(program.left_out),
     )
+    comment = _with_words(comment, thread)
     data = command_line.program_zip(program, tested.said, _data(thread, program))
     upload = Upload(name=name, data=data, title=name)
     try:
@@ -247,6 +250,12 @@ def _post(thread: CommandThread, key: str, program: Program, tested: Tested) -> 
     if not thread.command.text.startswith(f"{thread.lease.thread_id}/t"):  # a press has no message to put a sign on
         thread.sign(done=True)
     return steps
+
+
+def _with_words(said: str, thread: CommandThread) -> str:
+    """What is said of a program, and that it does not go by the words behind the command, if there are any."""
+    words = one_line(argument_of(PROGRAM, thread.command.text), _WORDS_CHARS)
+    return "\n".join([said, say("program_words", thread.language, words=words)]) if words else said
 
 
 def _data(thread: CommandThread, program: Program) -> dict[str, bytes]:

@@ -84,6 +84,18 @@ def test_a_report_becomes_a_playbook_with_functions_that_give_the_same(world: Wo
     assert "approved the playbook" in world.text(key)
 
 
+def test_words_behind_the_command_name_the_playbook(world: World) -> None:
+    world.model = ScriptedModel([cell(READ, "Read the sales"), cell(SUM, "Add the units"), finish(REPORT)])
+    key = world.say(QUESTION, files={"sales.csv": SALES})
+    world.settle(key)
+    world.say("keep this as a playbook: Units of all regions.", thread=key)
+    world.settle(key)
+    decide(world, key, "keep")
+    (text,) = pages(world)
+    assert read_playbook(text).name == "Units of all regions"
+    assert world.statuses(key) == ["done"]
+
+
 def opened(world: World, key: ThreadKey, user: str) -> str:
     """A person presses “open” on the line that names the playbook of the thread's last turn; what comes of it."""
     slack = SlackWriter(world.slack.client(), world.store)

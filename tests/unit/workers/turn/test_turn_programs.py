@@ -198,3 +198,22 @@ def test_a_sandbox_that_is_away_leaves_a_program_that_says_it_was_not_tested(wor
     said = made(world, key)
     assert "could not be tested now" in said
     assert "python main.py sales.csv" in said
+
+
+def test_words_behind_the_command_are_not_a_question_and_are_told_not_to_be_used(world: World) -> None:
+    key = asked(world)
+    said = made(world, key, "make this a program: it takes <!channel> and a region")
+    assert "python main.py sales.csv" in said
+    assert "I did not use “it takes " in said
+    assert "build: …" in said
+    assert "<!channel>" not in said
+    again = made(world, key, "make this a program: with a region")
+    assert "in the thread already" in again
+    assert "I did not use “with a region”" in again
+    assert sum(name.endswith(".zip") for name in world.files(key)) == 1
+    assert world.statuses(key) == ["done"]
+
+
+def test_words_behind_the_command_ask_no_model_where_there_is_no_report(world: World) -> None:
+    unanswered = asked(world, finish("I cannot tell."), question="What is love?")
+    assert "no report in this thread yet" in made(world, unanswered, "make this a program: it counts words")
