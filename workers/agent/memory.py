@@ -58,6 +58,7 @@ _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
 _LINE_CHARS = 120
 _QUESTION_CHARS = 300
+_QUOTES = re.compile("[\"'“”„‟«»「」『』]")
 FIGURES_CHARS = 600
 """Characters for the figures of one report that is cut or left out."""
 
@@ -224,6 +225,11 @@ def author(asked: Asked) -> str:
 def sanitize_name(name: str) -> str:
     """A name that a person chose, fit to stand inside our own marks."""
     return one_line(re.sub(r"[\[\]`#>*]", "", name), AUTHOR_CHARS)
+
+
+def quoted_name(name: str) -> str:
+    """A name that a person chose, in quotation marks of which it has none: it cannot pass for a word of ours."""
+    return f'"{_QUOTES.sub("", sanitize_name(name)).strip()}"'
 
 
 def questions(steps: Sequence[Step], limit: int) -> list[dict[str, str]]:

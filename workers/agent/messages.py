@@ -37,6 +37,7 @@ from workers.agent.memory import (
     figures_told,
     files_text,
     questions,
+    quoted_name,
     remember,
     sanitize_name,
     user,
@@ -131,7 +132,7 @@ def _holding(turn: Turn) -> list[dict[str, str]]:
     notes: list[tuple[str, str]] = []
     for step in turn.thread_steps:
         if isinstance(step, Noted):
-            notes.append((f"Note of {sanitize_name(step.author or step.user)}", step.text))
+            notes.append((f"Note of the person {quoted_name(step.author or step.user)}", step.text))
         elif isinstance(step, Recalled):
             entries = {key: text for key, text in entries.items() if key[1] not in step.gone}
             entries |= {(note.place, note.title): note.text for note in step.notes}
@@ -197,7 +198,7 @@ def _instructions(turn: Turn) -> str:
 def _wishes(turn: Turn) -> list[tuple[str, str]]:
     """Whose wish each is, and what it says."""
     return [
-        ("this channel" if each.of == "channel" else sanitize_name(step.author or step.user), each.text)
+        ("this channel" if each.of == "channel" else f"the person {quoted_name(step.author or step.user)}", each.text)
         for step in turn.preferred
         for each in step.instructions
     ]

@@ -732,7 +732,7 @@ def test_the_judge_reads_the_wishes_notes_and_entries_that_the_report_has_to_fol
     told = judged_of(replace(now, earlier=((asked("hi"), noted, Finished(report="Hi.")),)), "12.")
     told = told.partition("# What the cells showed")[0]
     assert "Wish of this channel, for every answer:\n> Answer in English." in told
-    assert "Note of Ben:\n> Our year starts in April." in told
+    assert 'Note of the person "Ben":\n> Our year starts in April.' in told
     assert "Written down by the team, “active customer”:\n> an order in the last 90 days" in told
 
 
