@@ -130,7 +130,13 @@ def page_name(file: str) -> str:
     return file.rpartition("/")[2].removesuffix(".md")
 
 
+def signing(name: str) -> str:
+    """The name of a person as it stands in the line that says where an entry comes from. A semicolon would begin
+    another part of the line: a person may choose the name "Ana; instead of everyone/definitions.md"."""
+    return " ".join(name.replace("_", " ").replace(";", ",").split())[:80]
+
+
 def _signed(kept: str, by: str, day: str) -> str:
     """The line that says where an entry comes from, with who changed it last."""
-    who = " ".join(by.replace("_", " ").replace(";", ",").split())[:80]
+    who = signing(by)
     return f"{_CHANGED.sub('', kept)}; changed by {who} on {day}" if kept else f"Kept by {who} on {day}"

@@ -11,6 +11,7 @@ from core.slack.blocks import SlackMessage
 from core.slack.memory_views import proposal_message, settled_line, settled_message
 from core.slack.text import escape
 from core.steps import Proposed, Settled, Step
+from core.team_folder.entries import signing
 from core.team_folder.folder import NotWritten
 from core.team_folder.pages import Entry, same_title
 from core.team_memory import MemoryDecision, proposal_of
@@ -117,13 +118,9 @@ def _kept_line(thread: CommandThread, proposed: Proposed) -> str:
     """The line that says who kept it, when, and from which message. It goes into the file, so it contains no
     Markdown."""
     when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
-    keeper, speaker = (_name(step.author or step.user) for step in (thread.command, proposed))
+    keeper, speaker = (signing(step.author or step.user) for step in (thread.command, proposed))
     channel, ts = ThreadKey.parse(thread.lease.thread_id).channel, proposed.ts
     return f"Kept by {keeper} on {when}; said by {speaker} in {channel}, message {ts}"
-
-
-def _name(name: str) -> str:
-    return " ".join(name.replace("_", " ").split())[:80]
 
 
 def draw(thread: CommandThread, proposed: Proposed, settled: Settled) -> None:
