@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 from core.steps import CellRan, Planned, PlanStep, Step
 from workers.agent.actions import RunCell
 from workers.agent.intents import Intent, RunPython
-from workers.agent.stages import read_stages
+from workers.agent.stages import MOST_READ, MOST_STAGES, read_stages
 from workers.agent.text import clean, one_line
 
-MOST_STEPS = 8
-_TITLE_CHARS, _SHOWS_CHARS, _WHY_CHARS = 120, 200, 300
+MOST_STEPS = MOST_STAGES
+_TITLE_CHARS, _SHOWS_CHARS, _WHY_CHARS, _REST_CHARS = 120, 200, 300, 300
 _READ_CHARS = 8_000
 _TITLE_KEYS = ("step", "title", "name", "what", "task", "description")
 _SHOWS_KEYS = ("shows", "will_show", "show", "expected", "expects", "result", "output", "delivers")
@@ -46,16 +46,22 @@ def planned(intent: Intent, plan: Any, why: Any, step: Any) -> Intent:
 
 
 def read_plan(value: Any) -> tuple[PlanStep, ...]:
-    """The steps of a plan, at most `MOST_STEPS`: a list of objects or of lines, or a text with a list."""
+    """The steps of a plan, at most `MOST_STEPS`: a list of objects or of lines, or a text with a list. The last step
+    holds all that are left of a longer plan."""
     if isinstance(value, Mapping):
         value = next((inner for inner in value.values() if isinstance(inner, list | tuple)), ())
     if isinstance(value, str):
-        stages = read_stages(clean(value[:_READ_CHARS]))[:MOST_STEPS]
+        stages = read_stages(clean(value[:_READ_CHARS]))
         return tuple(_step(stage.title, stage.delivers) for stage in stages)
     if not isinstance(value, list | tuple):
         return ()
-    found = [_read_step(each) for each in islice(value, MOST_STEPS)]
-    return tuple(step for step in found if step.title)
+    found = [step for each in islice(value, MOST_READ) if (step := _read_step(each)).title]
+    if len(found) > MOST_STEPS:
+        rest = found[MOST_STEPS - 1 :]
+        shows = "; ".join(step.shows for step in rest if step.shows)
+        title = one_line("; ".join(step.title for step in rest), _REST_CHARS)
+        found[MOST_STEPS - 1 :] = [PlanStep(title=title, shows=one_line(shows, _REST_CHARS))]
+    return tuple(found)
 
 
 def plan_of(steps: Sequence[Step]) -> Planned | None:

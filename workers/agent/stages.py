@@ -16,6 +16,8 @@ from core.values import Language, moment_of
 from workers.agent.text import one_line
 
 MOST_STAGES = 12
+MOST_READ = 100
+"""Items of a list that are read."""
 PLAN_CALL = "plan"
 """What a plan is about when we make it ourselves, because the model gives none."""
 PLAN_FIRST = "plan_first"
@@ -51,12 +53,17 @@ def asks_for_stages(steps: Sequence[Step]) -> bool:
 
 
 def read_stages(text: str) -> tuple[Stage, ...]:
-    """The stages of a plan, at most `MOST_STAGES`; none when the text is no list."""
+    """The stages of a plan, at most `MOST_STAGES`: the last one holds all that are left. None when the text is no
+    list."""
     found = []
-    for item in _ITEM.findall(text)[:MOST_STAGES]:
+    for item in _ITEM.findall(text)[:MOST_READ]:
         title, _, delivers = _split(_MARKS.sub("", item))
         if title:
             found.append(Stage(one_line(title, _TITLE_CHARS), one_line(delivers, _DELIVERS_CHARS)))
+    if len(found) > MOST_STAGES:
+        rest = list(zip(*found[MOST_STAGES - 1 :], strict=True))
+        titles, delivers = (one_line("; ".join(filter(None, each)), _DELIVERS_CHARS) for each in rest)
+        found[MOST_STAGES - 1 :] = [Stage(titles, delivers)]
     return tuple(found)
 
 

@@ -17,6 +17,7 @@ from workers.agent.intents import Intent, Malformed, RunPython
 from workers.agent.messages import messages
 from workers.agent.parse import read_reply
 from workers.agent.plans import MOST_STEPS, lines_of, plan_text, read_plan
+from workers.agent.stages import MOST_STAGES, Stage, read_stages
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel
 
@@ -135,11 +136,34 @@ def test_what_is_no_plan_costs_no_cell(plan: object) -> None:
     assert intent == RunPython("c1", CODE, "Load")
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        [{"step": f"Step {n}", "shows": f"table {n}"} for n in range(1, 16)],
+        [f"Step {n} — table {n}" for n in range(1, 16)],
+        "\n".join(f"{n}. Step {n} — table {n}" for n in range(1, 16)),
+    ],
+    ids=["objects", "lines", "text"],
+)
+def test_no_step_of_a_long_plan_is_lost(plan: object) -> None:
+    steps = read_plan(plan)
+    assert len(steps) == MOST_STEPS
+    assert steps[10] == PlanStep(title="Step 11", shows="table 11")
+    assert steps[11].title == "Step 12; Step 13; Step 14; Step 15"
+    assert steps[11].shows == "table 12; table 13; table 14; table 15"
+
+
+def test_no_stage_of_a_long_plan_that_people_approve_is_lost() -> None:
+    listed = read_stages("\n".join(f"{n}. Stage {n} — table {n}" for n in range(1, 15)))
+    assert len(listed) == MOST_STAGES
+    assert listed[-1] == Stage("Stage 12; Stage 13; Stage 14", "table 12; table 13; table 14")
+
+
 def test_a_plan_is_bounded_at_the_door() -> None:
     intent = read(python("c1", plan=[{"step": "x" * 900, "shows": "y" * 900}] * 50, why="z" * 900, step=123))
     assert isinstance(intent, RunPython)
     assert len(intent.plan) == MOST_STEPS
-    assert all(len(each.title) <= 120 and len(each.shows) <= 200 for each in intent.plan)
+    assert all(len(each.title) <= 300 and len(each.shows) <= 300 for each in intent.plan)
     assert len(intent.why) <= 300
     assert intent.step < 100
 
