@@ -1,4 +1,4 @@
-"""Reports that were sent back, as later turns remember them: without their text.
+"""Closed turns as later turns remember them: without reports that were sent back, and after a reset without cells.
 
 The report that was posted says what holds. A draft costs tokens in every request, and its figures may be wrong.
 """
@@ -9,10 +9,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.steps import Checked, Corrected, Finished, Replied
-from workers.agent.intents import Report
+from core.steps import CellRan, Checked, Corrected, Finished, Questioned, Replied, Step, ToolCall, Undone
+from workers.agent.intents import Intent, Question, Report
 from workers.agent.parse import read_reply
-from workers.agent.turn import Episode
+from workers.agent.tools import ASK_USER, FINISH
+from workers.agent.turn import Episode, episodes
 
 _DRAFT = "(a draft that was not posted)"
 _SENT_BACK = "It was sent back. The report that was posted stands below."
@@ -23,6 +24,37 @@ def without_drafts(found: Sequence[Episode]) -> list[Episode]:
     ended = (at for at, episode in enumerate(found) if any(isinstance(step, Finished) for step in episode.steps))
     last = max((at for at in ended if _reports(found[at])), default=0)
     return [_short(episode) if at < last and _is_draft(episode) else episode for at, episode in enumerate(found)]
+
+
+def without_cells(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """A turn that a reset followed: what people wrote and gave, what they were asked, and the report.
+
+    Its code, outputs and drafts are gone, because a model takes what the code sets for alive, and goes the same way
+    again. Of a reply only its question or its posted report is left.
+    """
+    opening, found = episodes(steps)
+    kept = [*opening]
+    for episode in found:
+        calls = tuple(
+            call for intent in read_reply(episode.reply, episode.number).intents if (call := _told(intent, episode))
+        )
+        if calls:
+            kept.append(episode.reply.model_copy(update={"text": "", "calls": calls}))
+        kept += episode.steps
+    return tuple(step for step in kept if not isinstance(step, CellRan | Undone | Corrected))
+
+
+def _told(intent: Intent, episode: Episode) -> ToolCall | None:
+    """The call of a question that was asked, or of a report that was posted; None for anything else."""
+    if isinstance(intent, Report) and any(isinstance(step, Finished) for step in episode.steps):
+        name, arguments = FINISH, {"report": intent.text}
+    elif isinstance(intent, Question) and any(
+        isinstance(step, Questioned) and step.call_id == intent.call_id for step in episode.steps
+    ):
+        name, arguments = ASK_USER, {"question": intent.question, "options": list(intent.options)}
+    else:
+        return None
+    return ToolCall(id=intent.call_id, name=name, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
 def _reports(episode: Episode) -> bool:

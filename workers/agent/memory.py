@@ -31,6 +31,7 @@ from core.steps import (
     Noted,
     Questioned,
     Recalled,
+    Replied,
     Step,
     Undone,
     decision_on,
@@ -58,6 +59,7 @@ _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
 _LINE_CHARS = 120
 _QUESTION_CHARS = 300
+_OF_PEOPLE = (Asked, Briefed, Noted, Loaded, Replied, Forgot, GaveUp)
 _QUOTES = re.compile("[\"'“”„‟«»「」『』]")
 FIGURES_CHARS = 600
 """Characters for the figures of one report that is cut or left out."""
@@ -75,11 +77,13 @@ class Detail(NamedTuple):
 
 class Beside(NamedTuple):
     """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources. `reset`: the
-    session was reset, and no cell ran since. `later`: how long after the turn before the question came."""
+    session was reset, and no cell ran since. `gone`: it was reset after this turn. `later`: how long after the turn
+    before the question came."""
 
     procedures: tuple[str, ...] = ()
     schemas: str = ""
     reset: bool = False
+    gone: bool = False
     later: str = ""
 
 
@@ -114,6 +118,8 @@ def remember(
     beside: Beside,
 ) -> Memory:
     """The blocks of one turn of the thread: `steps` are its own, `thread` those of all turns."""
+    if beside.gone and not any(isinstance(step, _OF_PEOPLE) for step in steps):
+        return Memory(Block(lambda detail: []), ())
     opening, found = episodes(steps)
     if steps is not turn.steps:
         found = without_drafts(found)
@@ -313,7 +319,7 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
     files = files_text(turn, briefings, files_chars)
     given: dict[str, object] = {"files": files, "schemas": beside.schemas, "procedures": list(beside.procedures)}
     if name == "follow_up":
-        lost = any(
+        lost = beside.gone or any(
             (isinstance(step, Moved) and not step.is_whole) or (isinstance(step, Inherited) and bool(step.missing))
             for step in opening
         )

@@ -24,10 +24,12 @@ from core.steps import (
     open_question,
     option_of,
 )
+from core.thread_cells import since_reset
 from core.values import Language
 from workers.agent import guards, plans, stages
 from workers.agent.about_steps import begins_anew, names_set, time_between, was_reset
 from workers.agent.actions import Message
+from workers.agent.drafts import without_cells
 from workers.agent.memory import (
     FIGURES_CHARS,
     Beside,
@@ -95,7 +97,12 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
     """
     thread = list(turn.thread_steps)
     first = len(thread) - len(turn.steps)
-    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan) and not step.left_out]
+    fresh = len(thread) - sum(map(len, since_reset((*turn.earlier, turn.steps))))
+    cells = [
+        (place, step)
+        for place, step in enumerate(thread)
+        if place >= fresh and isinstance(step, CellRan) and not step.left_out
+    ]
     now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
     chosen = [*before[-_CHECK_EARLIER_CELLS:], *now[-_CHECK_CELLS:]]
     room = min(_CHECK_CHARS, turn.context_chars // 2)
@@ -330,15 +337,24 @@ class _Draft:
 
 
 def _memories(turn: Turn, skip: int) -> list[Memory]:
-    """Every turn of the thread except the first `skip` as blocks, this turn last.
+    """Every turn of the thread except the first `skip` as blocks, this turn last. What a reset followed has no cells.
 
     File descriptions share a third of the prompt evenly. They stay whole when a prompt is made shorter.
     """
-    turns = list(enumerate((*turn.earlier, turn.steps)))[skip:]
+    whole = (*turn.earlier, turn.steps)
+    reset = len(whole) - len(since_reset(whole))
+    turns = [
+        (number, without_cells(steps) if number < reset else steps)
+        for number, steps in enumerate(whole)
+        if number >= skip
+    ]
     with_files = sum(any(isinstance(step, Briefed) and step.files for step in steps) for _, steps in turns)
     files_chars = min(turn.limits.files_chars, turn.limits.context_chars // 3 // max(with_files, 1))
     thread = tuple(turn.thread_steps)
-    beside = _beside_questions(turn)
+    beside = [
+        each._replace(gone=number < reset, reset=each.reset and number >= reset)
+        for number, each in enumerate(_beside_questions(turn))
+    ]
     return [
         remember(turn, steps, thread, first=number == 0, files_chars=files_chars, beside=beside[number])
         for number, steps in turns

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.clean_room import CleanRoom
-from core.errors import BlobsUnreachable
 from core.commands import PLAYBOOK, argument_of
+from core.errors import BlobsUnreachable
 from core.phrases import say
 from core.slack.report_badge import badge as badge_text
 from core.steps import Commanded, Finished, Proposed, Step
@@ -66,7 +66,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     told = thread.told(turns)
     stages = tuple(replace(each, shows=told(each.shows) or "…") for each in proven.draft.playbook.stages)
-    name = one_line(argument_of(PLAYBOOK, command.text).strip(" .。\"“”"), NAME_CHARS) or proven.draft.playbook.name
+    name = one_line(argument_of(PLAYBOOK, command.text).strip(' .。"“”'), NAME_CHARS) or proven.draft.playbook.name
     book = replace(proven.draft.playbook, name=name, stages=stages, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
     book = replace(book, inputs=with_types(book.inputs, tables))

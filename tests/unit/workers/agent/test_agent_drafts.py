@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from agent_kit import BRIEFED, asked, call, cell, finish, judged, run, said, turn
 
-from core.steps import Checked, Corrected, Finished, GaveUp, Replied, Step
+from core.steps import Checked, Commanded, Corrected, Finished, Forgot, GaveUp, Questioned, Replied, Step
 from workers.agent.actions import Message
-from workers.agent.messages import messages
+from workers.agent.messages import check_messages, messages
 
 WRONG = finish("North sold **4,711**.", "d1")
 SENT_BACK = Corrected(reason="unsourced", text='not found: "4,711"', call_id="d1")
@@ -61,3 +61,53 @@ def test_a_draft_beside_which_a_person_wrote_stays() -> None:
 )
 def test_a_draft_without_a_better_report_behind_it_stays(end: tuple[Step, ...]) -> None:
     assert "4,711" in str(after(WRONG, SENT_BACK, *end))
+
+
+RESET = (
+    Questioned(call_id="reset", question="Reset it?", options=("Yes", "No")),
+    Commanded(command="confirm", user="U1", author="Ana", text="yes", ts="2.0"),
+    Forgot(done=True, user="U1", author="Ana", text="It is reset."),
+)
+ASKED_BACK = (
+    said(call("ask_user", "q1", question="Net or gross?", options=["net", "gross"])),
+    Questioned(call_id="q1", question="Net or gross?", options=("net", "gross")),
+    asked("net, please", "Ben", ts="1.5"),
+)
+FIRST = (*BEGUN, WRONG, SENT_BACK, *ASKED_BACK, run("secret = 77", "c2"), cell("secret = 77", "c2", 2, stdout="77"))
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_after_a_reset_the_model_reads_what_people_said_and_the_report_but_no_code(native: bool) -> None:
+    first = (*FIRST, asked("by region too", "Ben", ts="1.6"), RIGHT, *POSTED)
+    told = messages(turn(asked("And now?", ts="3.0"), earlier=(first, RESET), native_tools=native))
+    text = str(told[1:])
+    for gone in ("secret", "77", "4,711", "run_python", "```python", "still holds the variables"):
+        assert gone not in text
+    for kept in ("Net or gross?", "net, please", "by region too", "North sold 1,204.50.", "It is reset.", "sales.csv"):
+        assert kept in text
+    assert "No figure from before counts as computed" in str(told[-1]["content"])
+    calls = [each["id"] for message in told for each in message.get("tool_calls", ())]
+    assert calls == [message["tool_call_id"] for message in told if message["role"] == "tool"]
+    assert len(calls) == (2 if native else 0)
+
+
+def test_a_turn_of_cells_that_a_reset_followed_leaves_no_empty_question() -> None:
+    own = cell("mine = 1", "own:1.9", 3, stdout="1").model_copy(update={"user": "U2", "author": "Ben"})
+    told = messages(turn(asked("And now?", ts="3.0"), earlier=((*FIRST, RIGHT, *POSTED), (own,), RESET)))
+    assert "mine" not in str(told)
+    assert str(told).count("# Follow-up") == 2, "the reset and the question"
+
+
+def test_cells_behind_a_reset_are_read() -> None:
+    later = (asked("Again", ts="3.0"), run("fresh = 5", "c3"), cell("fresh = 5", "c3", 3), RIGHT, *POSTED)
+    told = str(messages(turn(asked("And now?", ts="4.0"), earlier=((*FIRST, RIGHT, *POSTED), RESET, later))))
+    assert "fresh = 5" in told
+    assert "secret" not in told
+    assert "Cell 3" in told, "the number by which its tokens name it"
+
+
+def test_the_judge_reads_no_cell_that_a_reset_followed() -> None:
+    now = (asked("And now?", ts="3.0"), run("fresh = 5", "c3"), cell("fresh = 5", "c3", 3, stdout="5"))
+    told = str(check_messages(turn(*now, earlier=((*FIRST, RIGHT, *POSTED), RESET)), "It is 5."))
+    assert "77" not in told
+    assert "Cell 3" in told

@@ -102,6 +102,17 @@ def test_a_reset_forgets_variables_once_it_is_confirmed_and_keeps_what_people_ga
     assert world.steps(key, "cell")[-1]["stdout"] == "None x\n1\n\n"
 
 
+def test_after_a_reset_the_model_reads_no_code_of_before(world: World, key: ThreadKey) -> None:
+    say(world, key, "reset", "yes please")
+    world.model = model = Meanwhile(ScriptedModel(turns=[[], [], [cell("print(1)"), finish("It is **1**.")]]), {})
+    say(world, key, "what is left?")
+    prompt = "\n".join(str(message) for message in model.requests[0].messages[1:])
+    assert "how much was sold?" in prompt
+    assert "All **7" in prompt
+    assert "given.csv" in prompt
+    assert "total" not in prompt
+
+
 def test_a_reset_deletes_what_cells_printed_at_length(world: World) -> None:
     world.model = ScriptedModel(turns=[[cell("print('secret ' * 20_000)"), finish("Printed.")]])
     key = world.say("print it")
