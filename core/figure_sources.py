@@ -15,13 +15,17 @@ Cells = Mapping[str, NumberedCell]
 """The thread's cells by id."""
 
 _PLACES = {"output": "cell", "count": "cell"} | {
-    what: what for what in ("table", "chart", "statement", "code", "file", "question", "note")
+    what: what for what in ("table", "chart", "statement", "code", "file", "question", "note", "memory")
 }
 _LINE = 300
 
 
 HOWS = frozenset(("difference", "change", "share", "sum", "ratio", "rest", "count", "formula"))
 """The steps by which a figure follows from others, as `FigureSource.how` names them."""
+
+
+_WHYS = frozenset(("row", "unit", "sign", "earlier", "chart", "rank", "tag"))
+"""The reasons that have words, as `FigureSource.reason` names them."""
 
 
 def as_it_is(text: str) -> str:
@@ -32,6 +36,8 @@ def as_it_is(text: str) -> str:
 def source_line(one: FigureSource, cells: Cells, language: Language, quote: Callable[[str], str] = as_it_is) -> str:
     """Where a figure comes from, as one line. `quote` makes text of the data safe for where the line will stand."""
     if one.state == "unsourced":
+        if one.reason == "memory":
+            return say("sources_why_memory", language, about=quote(_about(one)))
         return say("sources_why_rank" if one.reason == "rank" else "source_none", language)
     places = ("；" if language in UNSPACED else "; ").join(
         place_line(place, cells, language, quote) for place in one.places
@@ -40,6 +46,17 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
         return places
     line = say("source_derived", language, how=how_words(one, language), places=places)
     return f"{line} — {quote(one.arithmetic)}" if one.arithmetic else line
+
+
+def why_unsourced(one: FigureSource, language: Language) -> str:
+    """Why a figure has no source, in words. A reason of a newer version, which we do not know, is left out."""
+    if one.reason == "memory":
+        return say("sources_why_memory", language, about=_about(one))
+    return say(f"sources_why_{one.reason}" if one.reason in _WHYS else "source_none", language)
+
+
+def _about(one: FigureSource) -> str:
+    return one.places[0].about if one.places else "–"
 
 
 def how_words(one: FigureSource, language: Language) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
-from core.figure_sources import Cells, counts_line, how_words, place_line, shown_there
+from core.figure_sources import Cells, counts_line, how_words, place_line, shown_there, why_unsourced
 from core.formats import Format
 from core.interactions import FORM_FIELD, Interaction, PageButton, ReasonForm, ReportButton, StepButton
 from core.phrases import say
@@ -166,9 +166,8 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
     head = [_raw(f"{'⚠ ' if one.state == 'unsourced' else ''}{one.figure or '…'}", bold=True)]
     parts: list[dict[str, Any]] = []
     if one.state == "unsourced":
-        why = say(f"sources_why_{one.reason}", language) if one.reason in _WHY else say("source_none", language)
-        head.append(_raw(f" ← {why}"))
-        near = "\n".join(one.near)
+        head.append(_raw(f" ← {why_unsourced(one, language)}"))
+        near = "" if one.reason == "memory" else "\n".join(one.near)
         if lines and near:
             parts = [_section(say("sources_near", language)), _pre(near)]
         return kit.rich_text(_with(head), *parts)
@@ -185,9 +184,6 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
         if lines and (line := shown_there(place, cells)):
             parts.append(_pre(line))
     return kit.rich_text(_with(head), *parts)
-
-
-_WHY = frozenset({"row", "unit", "sign", "earlier", "chart", "rank", "tag"})
 
 
 def _cell(one: NumberedCell, language: Language) -> list[list[Block]]:

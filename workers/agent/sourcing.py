@@ -10,6 +10,7 @@ from core.phrases import say
 from core.steps import FigureSource, SourcePlace, Step
 from core.values import Language
 from workers.agent.provenance import Provenance, Traced, facts_of, trace
+from workers.agent.provenance.from_memory import day_of
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 
@@ -66,7 +67,8 @@ def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:
     """The marks and where they go, in order."""
     marks = []
     for figure in sorted(provenance.unsourced, key=lambda each: each.start):
-        mark = f" {SIGN}" if figure.in_table else f" ({say(_phrase(figure), language)})"
+        day = day_of(figure.places[0].about) if figure.reason == "memory" and figure.places else ""
+        mark = f" {SIGN}" if figure.in_table else f" ({say(_phrase(figure), language, day=day)})"
         marks.append((_behind_emphasis(provenance.report, figure.end), mark))
     return marks
 
@@ -76,6 +78,8 @@ def _phrase(figure: Traced) -> str:
         return "unsourced_chart"
     if figure.reason == "rank":
         return "unsourced_rank"
+    if figure.reason == "memory":
+        return "unsourced_memory"
     return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
 
 

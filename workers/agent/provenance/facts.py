@@ -16,8 +16,8 @@ EARLIER = -1
 MAX_FACTS = 40_000
 
 
-What = Literal["output", "table", "chart", "statement", "file", "code", "question", "note", "count"]
-"""What a fact was found in. A count is of the rows or columns of a table."""
+What = Literal["output", "table", "chart", "statement", "file", "code", "question", "note", "memory", "count"]
+"""What a fact was found in. A count is of the rows or columns of a table, a note of another thread."""
 
 
 class Place(NamedTuple):

@@ -31,9 +31,10 @@ from workers.agent.provenance.words import (
     says,
 )
 
-Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank"]
+Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank", "memory"]
 """Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; its token is wrong; a chart
-shows another value; its sentence says that its row is first or last, and another one is."""
+shows another value; its sentence says that its row is first or last, and another one is; it stands only in an entry of
+the team's memory, and the report does not say so."""
 
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[\s\u2060]*\([^()]*\)[\s\u2060]*")

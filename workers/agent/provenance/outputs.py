@@ -22,6 +22,7 @@ from core.steps import (
 )
 from core.weighed_cache import WeighedCache
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
+from workers.agent.provenance.from_memory import entry_named
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, scan
 from workers.agent.provenance.periods import add_periods
@@ -86,7 +87,7 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
                 _said("\n".join(texts), Place("note", about="the loaded thread"), facts)
             elif isinstance(step, Recalled):
                 for note in standing[id(step)]:
-                    _said(f"{note.title}\n{note.text}", Place("note", about=note.title), facts)
+                    _said(f"{note.title}\n{note.text}", Place("memory", about=entry_named(note)), facts)
             if len(facts.facts) > MAX_FACTS:
                 del facts.facts[MAX_FACTS:]
     facts.cells = number

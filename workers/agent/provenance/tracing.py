@@ -17,6 +17,7 @@ from workers.agent.provenance.deriving import Derived, derive
 from workers.agent.provenance.facts import Fact, Facts, Place, is_total
 from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
+from workers.agent.provenance.from_memory import says_so
 from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates, direction, sign_fits
 from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
@@ -215,7 +216,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         _trace_token(claim, token, work)
         return
     found = _found(claim, work)
-    best = _best(found, claim, work)
+    best = _not_of_memory(_best(found, claim, work), found)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
         _note(claim, work, "unsourced", reason="chart", near=(shown(other), shown(best.fact)))
     elif best is not None:
@@ -224,6 +225,24 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         _note(claim, work, "left")
     else:
         waiting.append((claim, found))
+
+
+def _not_of_memory(best: Candidate | None, found: Sequence[Candidate]) -> Candidate | None:
+    """The best fact, or another one that fits as well where it stands in the team's memory."""
+    if best is None or best.fact.place.what != "memory":
+        return best
+    return next((each for each in found if not each.against and each.fact.place.what != "memory"), best)
+
+
+def _is_of_memory_untold(claim: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether a figure stands in the team's memory, and the report does not say so: in its paragraph, for a table
+    anywhere. A small number, such as the months of a definition, is no result."""
+    if fact.place.what != "memory" or (claim.small and not claim.in_table):
+        return False
+    text = work.scene.reading.text
+    begin = 0 if claim.in_table else text.rfind("\n\n", 0, claim.start) + 1
+    end = -1 if claim.in_table else text.find("\n\n", claim.end)
+    return not says_so(text[begin : end if end >= 0 else len(text)], fact.place.about)
 
 
 def _found(claim: Claim, work: _Work, only_cell: int = 0) -> list[Candidate]:
@@ -320,6 +339,10 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
     elif abs(abs(exact) - value) > abs(value) * 0.5:
         exact = value
     work.backed[id(claim)] = _Backed(exact, fact.slack, fact)
+    if _is_of_memory_untold(claim, fact, work):
+        place = _place(fact)
+        _note(claim, work, "unsourced", (place,), reason="memory", near=(place.about,), values=(fact.value,))
+        return
     _note(claim, work, "given" if fact.given else "sourced", (_place(fact),), values=(fact.value,))
 
 
@@ -339,7 +362,11 @@ def _trace_date(claim: Claim, work: _Work) -> None:
         _note(claim, work, "left")  # "since 2010": a year by itself in an answer that rests on no data
         return
     state: State = (
-        "unsourced" if place is None else "given" if place.what in ("question", "note", "file", "code") else "sourced"
+        "unsourced"
+        if place is None
+        else "given"
+        if place.what in ("question", "note", "memory", "file", "code")
+        else "sourced"
     )
     _note(claim, work, state, (place,) if place else (), reason="" if place else "unknown")
 

@@ -43,6 +43,16 @@ def test_a_row_that_is_not_first_is_named_with_the_one_that_is() -> None:
     assert view.index(near[0]) < view.index(near[1])
 
 
+def test_a_figure_that_only_the_memory_has_is_shown_with_its_entry_and_day() -> None:
+    places = (SourcePlace(what="memory", about="October revenue (2026-11-02)", value="482310"),)
+    given = FigureSource(figure="482,310 EUR", state="given", places=places)
+    untold = FigureSource(figure="482,310 EUR", state="unsourced", reason="memory", places=places, near=("x",))
+    for language in get_args(Language):
+        for one in (given, untold):
+            assert "October revenue (2026-11-02)" in str(sources_view(TURN, [one], CELLS, language, 0))
+    assert "not computed here" in str(sources_view(TURN, [untold], CELLS, "en", 0))
+
+
 @pytest.mark.parametrize("how", ["formula", "a step of next year"])
 def test_a_formula_and_a_step_of_a_newer_version_show_their_arithmetic(how: str) -> None:
     one = FigureSource(figure="20 %", state="derived", how=how, arithmetic="(120 − 100) / 100 × 100 = 20")

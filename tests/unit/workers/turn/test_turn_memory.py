@@ -95,6 +95,18 @@ def test_a_later_question_of_the_channel_reads_the_entry_as_data_and_its_figures
     ]
 
 
+def test_an_old_result_in_an_entry_is_sent_back_and_marked_with_its_day(world: World) -> None:
+    remember(world, "remember: October revenue was 482,310 EUR")
+    reports = [finish("We sold 482,310 EUR in October.")] * 3
+    key, _ = ask(world, "How much was the October revenue?", cell("print('rows', 12)", "Count"), *reports)
+    (corrected, _) = world.steps(key, "corrected")
+    assert "Only an entry of the team's memory has it" in corrected["text"]
+    day = page(world, "conventions.md").partition("Kept by ben on ")[2][:10]
+    assert f"482,310 EUR (⚠ from the team's memory of {day}, not computed here)" in world.text(key)
+    (source,) = world.steps(key, "finished")[0]["sources"]
+    assert (source["state"], source["reason"]) == ("unsourced", "memory")
+
+
 def test_a_question_about_something_else_reads_nothing_of_it(world: World) -> None:
     remember(world)
     key, prompt = ask(world, "Plot the weather")
@@ -185,7 +197,7 @@ def test_a_figure_of_a_forgotten_entry_is_not_given_any_more(world: World, remov
         other = world.say("forget active customer")
         world.settle(other)
         decide(world, other, "forget")
-    again = [finish("7 in 90 days.")] * 4  # a figure that nobody gave goes back to the model
+    again = [finish("By the team's definition, 7 in 90 days.")] * 4  # a figure that nobody gave goes back to the model
     world.model = ScriptedModel(turns=[[], [cell("print(7)", "Count"), *again]])
     world.say("And how many active customers in France?", thread=key)
     world.settle(key)
