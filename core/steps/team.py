@@ -73,7 +73,8 @@ class Recalled(Value):
     """The entries of the team's memory that the question needs, in their version at that time. `clashes` are titles of
     entries that exist more than once with different texts. `playbook` is the one that the turn follows, `functions` are
     those of the team's that may be of use. `gone` are titles of entries that the thread read before, and that somebody
-    changed or removed since."""
+    changed or removed since. `withheld` are titles of entries, and files of playbooks and functions, that the thread
+    read before, and that not everybody may read who can read it now."""
 
     kind: Literal["recalled"] = "recalled"
     notes: tuple[TeamNote, ...] = ()
@@ -81,6 +82,7 @@ class Recalled(Value):
     playbook: PlaybookNote | None = None
     functions: tuple[FunctionNote, ...] = ()
     gone: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 class Unfollowed(Value):

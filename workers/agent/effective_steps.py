@@ -40,13 +40,40 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     confirmed is left out. So are steps that this version does not know, and statements that are also in the step of
     their cell. A turn of which nothing is left is empty. Once a thread with rows of data sources or answers of tools
     was reset, the cells before have no output. What people left out of the context or edited there is as they want it
-    (`changes.py`). What they approved stands without its rounds of feedback.
+    (`changes.py`). What they approved stands without its rounds of feedback. Entries of the team's memory that
+    were changed or removed since, or that the thread may not read any more, are left out.
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = undone_cells(known)
     return tuple(
         _standing(_without_playbook(without_feedback(_without_queries(steps))), undone)
-        for steps in _without_rows(known)
+        for steps in _without_gone(_without_rows(known))
+    )
+
+
+def _without_gone(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
+    """The turns without what they read of the team's memory and a later step names as gone or withheld. What still
+    stands under the same title was read again there."""
+    gone: set[str] = set()
+    found: list[list[Step]] = []
+    for steps in reversed(turns):
+        kept: list[Step] = []
+        for step in reversed(steps):
+            kept.append(_standing_part(step, gone) if gone and isinstance(step, Recalled) else step)
+            if isinstance(step, Recalled):
+                gone |= {*step.gone, *step.withheld}
+        found.append(kept[::-1])
+    return found[::-1] if gone else turns
+
+
+def _standing_part(step: Recalled, gone: Collection[str]) -> Recalled:
+    book = step.playbook
+    return step.model_copy(
+        update={
+            "notes": tuple(note for note in step.notes if note.title not in gone),
+            "playbook": None if book is not None and book.file in gone else book,
+            "functions": tuple(note for note in step.functions if note.file not in gone),
+        }
     )
 
 

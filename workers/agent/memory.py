@@ -294,8 +294,9 @@ def recalled_text(turn: Turn, step: Recalled) -> str:
     ]
     clashes = [one_line(title, 120) for title in step.clashes]
     parts = []
-    if step.gone:
-        parts.append(turn.prompts.render("recalled_gone", titles=[one_line(title, 120) for title in step.gone]))
+    if step.gone or step.withheld:
+        titles = [one_line(title, 120) for title in step.gone]
+        parts.append(turn.prompts.render("recalled_gone", titles=titles, withheld=bool(step.withheld)))
     if notes:
         parts.append(turn.prompts.render("recalled", notes=notes, clashes=clashes, native_tools=turn.native_tools))
     if (book := step.playbook) is not None:

@@ -141,7 +141,7 @@ def _holding(turn: Turn) -> list[dict[str, str]]:
         if isinstance(step, Noted):
             notes.append((f"Note of the person {quoted_name(step.author or step.user)}", step.text))
         elif isinstance(step, Recalled):
-            entries = {key: text for key, text in entries.items() if key[1] not in step.gone}
+            entries = {key: text for key, text in entries.items() if key[1] not in (*step.gone, *step.withheld)}
             entries |= {(note.place, note.title): note.text for note in step.notes}
     wishes = [(f"Wish of {of}, for every answer", text) for of, text in _wishes(turn)]
     written = [(f"Written down by the team, “{one_line(title, 120)}”", text) for (_, title), text in entries.items()]

@@ -51,9 +51,10 @@ def recalled_for(
     memory, before = memory_of(context.settings), turns[-1]
     if not any(isinstance(step, Asked) and step.text.strip() for step in new):
         return None
-    gone = _gone(memory, [step for each in turns for step in each if isinstance(step, Recalled)])
+    read = [step for each in turns for step in each if isinstance(step, Recalled)]
+    gone, withheld = _gone(memory, read), _withheld(context, thread_id, read)
     if not memory.has_any(ThreadKey.parse(thread_id).channel):
-        return Recalled(gone=gone) if gone else None
+        return Recalled(gone=gone, withheld=withheld) if gone or withheld else None
     spaces, question = spaces_in(context, thread_id), question_of([*before, *new])
     found = None
     if memory.prompt_chars:
@@ -64,14 +65,14 @@ def recalled_for(
         for step in before
         if isinstance(step, Recalled)
         for note in step.notes
-        if note.title not in gone  # the model is told that what stands above does not hold
+        if note.title not in (*gone, *withheld)  # the model does not read any more what stood above
     }
     notes = tuple(note for note in found.notes if (note.place, note.title, note.text) not in known)
     steps = [*(step for each in turns[:-1] for step in each), *before, *new]
     is_new = context.model.name != OFFLINE and not any(isinstance(step, Replied) for step in before)
     book = _playbook(context, thread_id, spaces, question, steps, (*before, *new), language) if is_new else None
     functions = _functions(memory, spaces, question, before) if context.model.name != OFFLINE else ()
-    if not (notes or gone or book is not None or functions):
+    if not (notes or gone or withheld or book is not None or functions):
         return None
     log.info(
         "memory_recalled",
@@ -80,20 +81,41 @@ def recalled_for(
         playbook=book.file if book else "",
         functions=len(functions),
         gone=len(gone),
+        withheld=len(withheld),
     )
     clashes = found.clashes if notes else ()
-    return Recalled(notes=notes, clashes=clashes, playbook=book, functions=functions, gone=gone)
+    return Recalled(notes=notes, clashes=clashes, playbook=book, functions=functions, gone=gone, withheld=withheld)
 
 
 def _gone(memory: TeamMemory, read: Sequence[Recalled]) -> tuple[str, ...]:
     """The titles of entries that a thread has read and not been told of, and that no longer stand on their page so."""
     known: set[tuple[str, str, str]] = set()
     for step in read:
-        known = {each for each in known if each[1] not in step.gone}
+        known = {each for each in known if each[1] not in (*step.gone, *step.withheld)}
         known |= {(note.place, note.title, note.text) for note in step.notes}
     spaces = sorted({space_of(place) for place, _, _ in known} - {""})
     there = {(note.file, note.entry.title, note.entry.text) for note in memory.documents.notes(spaces)}
     return tuple(sorted({title for _, title, _ in known - there}))
+
+
+def _withheld(context: TurnContext, thread_id: str, read: Sequence[Recalled]) -> tuple[str, ...]:
+    """What a thread has read of spaces that it may not read any more: guests may have come into its channel since.
+
+    What two entries of one title said is withheld together.
+    """
+    known: dict[str, set[str]] = {}
+    for step in read:
+        for name in step.withheld:
+            known.pop(name, None)
+        files = [(note.title, note.place) for note in step.notes] + [(note.file, note.file) for note in step.functions]
+        for name, file in [*files, *([(step.playbook.file, step.playbook.file)] if step.playbook else [])]:
+            known.setdefault(name, set()).add(space_of(file))
+    if not {space for spaces in known.values() for space in spaces} - {
+        f"channels/{ThreadKey.parse(thread_id).channel}"
+    }:
+        return ()
+    readable = {*spaces_in(context, thread_id).read}
+    return tuple(sorted(name for name, spaces in known.items() if spaces - readable))
 
 
 def functions_for(context: TurnContext, thread_id: str, code: str) -> tuple[FunctionUsed, ...] | None:

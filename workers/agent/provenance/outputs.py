@@ -115,7 +115,7 @@ def _standing_notes(turns: Sequence[Sequence[Step]]) -> dict[int, list[TeamNote]
     for step in (step for steps in reversed(turns) for step in reversed(steps)):
         if isinstance(step, Recalled):
             standing[id(step)] = [note for note in step.notes if note.title not in gone]
-            gone |= set(step.gone)
+            gone |= {*step.gone, *step.withheld}
     return standing
 
 

@@ -11,6 +11,7 @@ from core.slack.blocks import Block
 from core.slack.text import clip, escape
 from core.steps import Step
 from core.team_folder.entries import Note
+from core.team_folder.spaces import EVERYONE
 from workers.memory.team import memory_of
 from workers.turn.commands.thread import CommandThread
 from workers.turn.team_memory import spaces_in
@@ -21,14 +22,17 @@ TEXT_CHARS, ALL_CHARS = 600, 9_000
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the entries with their pages, and who had them kept."""
+    """Post the entries with their pages, and who had them kept. Beside guests it says that others are not shown."""
     language = thread.language
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     words = argument_of(RECALL, thread.command.text).strip(" ?？.。")
     documents = memory_of(thread.context.settings).documents
     found = documents.about(spaces.read, words)
+    hides = EVERYONE not in spaces.read and bool(documents.notes((EVERYONE,)))
+    hidden = say("memory_hidden", language) if hides else ""
     if not found:
-        thread.answer(say("memory_nothing_about" if documents.notes(spaces.read) else "memory_nothing", language))
+        nothing = say("memory_nothing_about" if documents.notes(spaces.read) else "memory_nothing", language)
+        thread.answer("\n".join(filter(None, (nothing, hidden))))
         return ()
     head = say("memory_all", language, count=len(found))
     blocks: list[Block] = [kit.paragraph(head)]
@@ -40,6 +44,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
             blocks.append(kit.context(escape(say("memory_more", language, count=len(found) - shown))))
             break
         blocks += part
+    if hidden:
+        blocks.append(kit.context(escape(hidden)))
     thread.answer(head + "\n" + "\n".join(f"• {note.entry.title}" for note in found[:MOST]), blocks)
     return ()
 

@@ -360,6 +360,63 @@ def test_outsiders_do_not_read_what_is_for_everyone(new_world: NewWorld) -> None
     assert "The bird." not in prompt
 
 
+@pytest.mark.parametrize("also_own", [False, True])
+def test_beside_guests_people_are_told_where_the_entries_for_everyone_are(new_world: NewWorld, also_own: bool) -> None:
+    world = new_world()
+    path = world.settings.memory_folder / "everyone" / "glossary.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("## falcon\nThe bird.\n", encoding="utf-8")
+    if also_own:
+        remember(world)
+    world.slack.flags[BEN] = {"is_restricted": True}
+    key = world.say("what do you remember")
+    world.settle(key)
+    assert ("90 days" in world.text(key)) is also_own
+    assert "The bird." not in world.text(key)
+    assert "Entries for everyone are not shown here" in world.text(key)
+    assert "in my app's home" in world.text(key)
+
+
+def test_what_a_thread_read_for_everyone_leaves_the_prompt_when_a_guest_comes(new_world: NewWorld) -> None:
+    world = new_world()
+    path = world.settings.memory_folder / "everyone" / "glossary.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("## falcon\nThe bird.\n", encoding="utf-8")
+    remember(world, "remember: falcon eggs = two in a nest")
+    key, prompt = ask(world, "What is falcon?")
+    assert "The bird." in prompt
+    assert "two in a nest" in prompt
+    world.slack.flags[BEN] = {"is_restricted": True}
+    script = [[], [cell("print(1)"), finish("It is 1.")], [cell("print(1)"), finish("It is 1.")]]
+    world.model = model = Meanwhile(ScriptedModel(turns=script), {})
+    world.say("What did you read about falcon?", thread=key)
+    world.settle(key)
+    prompt = "\n".join(str(message.get("content")) for message in model.requests[0].messages)
+    assert "The bird." not in prompt
+    assert "two in a nest" in prompt
+    assert "are left out above: people can read it now who may not read them" in prompt
+    world.slack.flags.clear()
+    model.requests.clear()
+    world.say("And what is falcon now?", thread=key)
+    world.settle(key)
+    prompt = "\n".join(str(message.get("content")) for message in model.requests[0].messages)
+    assert prompt.count("The bird.") == 1
+
+
+def test_an_entry_that_was_changed_stands_in_the_prompt_with_its_new_text_alone(world: World) -> None:
+    remember(world)
+    key, _ = ask(world, "How many active customers are there?")
+    path = world.settings.memory_folder / "channels" / "C0SALES001" / "definitions.md"
+    path.write_text(page(world, "definitions.md").replace("90 days", "30 days"))
+    world.model = model = Meanwhile(ScriptedModel(turns=[[], [cell("print(1)"), finish("It is 1.")]]), {})
+    world.say("And how many active customers now?", thread=key)
+    world.settle(key)
+    prompt = "\n".join(str(message.get("content")) for message in model.requests[0].messages)
+    assert "30 days" in prompt
+    assert "90 days" not in prompt
+    assert "Somebody has changed or removed these entries since this thread read them: active customer" in prompt
+
+
 def test_a_project_is_read_by_its_channels_alone(new_world: NewWorld) -> None:
     world = new_world(team='[projects.birds]\nchannels = ["C0SALES001"]\n')
     path = world.settings.memory_folder / "projects" / "birds" / "glossary.md"
