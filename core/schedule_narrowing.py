@@ -60,11 +60,20 @@ _NAMES_A_DAY = re.compile(
     rf"|(?:\b(?:and|or|plus)\b|[&+/])\s*(?:on )?{_SHORT_DAY}\b|,\s*(?!mon\b){_SHORT_DAY}\b"
     r"|(?<!上)(?:周|星期|礼拜)[一二三四五六日天]|(?<!先週の)(?<!前の)[月火水木金土日]曜"
 )
+_MONTH = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|januar|februar|märz|mai|juni|juli|oktober|dezember"
+    "|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+    "|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
 _REPEATS = re.compile(
     rf"\b(?:every|each)\s+(?:\w+\s+){{0,2}}(?:days?|weeks?|months?|quarters?|years?|weekends?|minutes?|{_DAY})\b"
     rf"|\b(?:jede[nrsm]?|alle)\s+(?:\w+\s+){{0,2}}(?:tage?|wochen?|monate?|quartale?|jahre?|minuten|{_DAY})\b"
     rf"|\b(?:cada|tod[oa]s l[oa]s)\s+(?:\w+\s+){{0,2}}(?:días?|semanas?|mes(?:es)?|trimestres?|años?|minutos|{_DAY})\b"
     rf"|\b(?:chaque|tou(?:te)?s les)\s+(?:\w+\s+){{0,2}}(?:jours?|semaines?|mois|trimestres?|ans?|minutes|{_DAY})\b"
+    rf"|\b(?:every|each|jede[nrsm]?|cada|todos los|chaque|tous les)\s+"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of |de )?(?:{_MONTH})"
+    rf"|(?:{_MONTH})\s+\d{{1,2}})\b"
     r"|每(?:隔|个|[一两二三]|\d+)*(?:天|日|周|星期|月|季|年|分钟)|隔[天日周月]|毎(?:日|週|月|年)|隔[日週月]"
 )
 

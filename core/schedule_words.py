@@ -100,7 +100,8 @@ _MONTHLY = re.compile(
 )
 _DAY_OF_MONTH = re.compile(r"\bday (\d{1,2})(?= of every month\b| at\b)")
 _HOURS = re.compile(r"\bevery (?:(\d{1,2}) )?hours?\b|\bhourly\b")
-_CRON = re.compile(r"\bcron\s+[`'\"]?((?:[\d*/,\-]+\s+){4}[\d*/,\-]+)")
+_CRON = re.compile(r"\bcron\s+[`'\"]?((?:[\d*/,\-]+\s+){4}[\d*/,\-]+)(?![\w#?])")
+_CRON_BEGINS = re.compile(r"\bcron\s+[`'\"]?[\d*]")
 _NEXT_WORKING_DAY = re.compile(
     r"\bnext (?:working|work|business) ?day\b|顺延|下一?个?工作日"
     r"|\bnächste[nrm]? (?:werk|arbeits)tag\b|\bsiguiente día (?:laborable|hábil)\b"
@@ -154,6 +155,8 @@ def _cron(said: str) -> str | None:
     """Five fields, "" for repeating times that cannot be read, None for none."""
     if found := _CRON.search(said):
         return "" if are_narrowed(_CRON.sub(" ", said)) else " ".join(found[1].split())
+    if _CRON_BEGINS.search(said):
+        return ""  # a name or a sign of some crons, as in "1#5" or "mon"
     if found := _HOURS.search(said) or _HOURS_WORDS.search(said):
         step = int(next((each for each in found.groups() if each), 1))
         if step not in _STEPS or are_narrowed(said) or names_a_part_of_a_week(said):

@@ -93,6 +93,11 @@ def test_times_in_words_become_cron(said: str, cron: str) -> None:
     "said",
     [
         "cron 0 9 * * 1 run this again until June",
+        "cron 0 9 * * 1#5 run this again",
+        "cron 0 9 * * MON run this again",
+        "run this again every 31 February at 9:00",
+        "jeden 31. Februar um 9 Uhr erneut ausführen",
+        "ejecuta esto de nuevo cada 31 de febrero a las 9",
         "run this again every 24 hours",
         "run this again every 5 hours",
         "run this again every 0 hours",
