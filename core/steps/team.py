@@ -74,7 +74,7 @@ class Recalled(Value):
     entries that exist more than once with different texts. `playbook` is the one that the turn follows, `functions` are
     those of the team's that may be of use. `gone` are titles of entries that the thread read before, and that somebody
     changed or removed since. `withheld` are titles of entries, and files of playbooks and functions, that the thread
-    read before, and that not everybody may read who can read it now."""
+    read before, and that not everybody may read who can read it now. `more` conventions did not fit in."""
 
     kind: Literal["recalled"] = "recalled"
     notes: tuple[TeamNote, ...] = ()
@@ -83,6 +83,7 @@ class Recalled(Value):
     functions: tuple[FunctionNote, ...] = ()
     gone: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
+    more: int = 0
 
 
 class Unfollowed(Value):

@@ -298,7 +298,8 @@ def recalled_text(turn: Turn, step: Recalled) -> str:
         titles = [one_line(title, 120) for title in step.gone]
         parts.append(turn.prompts.render("recalled_gone", titles=titles, withheld=bool(step.withheld)))
     if notes:
-        parts.append(turn.prompts.render("recalled", notes=notes, clashes=clashes, native_tools=turn.native_tools))
+        given = {"clashes": clashes, "more": step.more, "native_tools": turn.native_tools}
+        parts.append(turn.prompts.render("recalled", notes=notes, **given))
     if (book := step.playbook) is not None:
         named = {"name": one_line(book.name, 120), "owner": one_line(book.owner, 80), "kept": one_line(book.kept, 40)}
         drift = [one_line(line, 200) for line in book.drift]

@@ -73,8 +73,15 @@ class Documents(Entries):
                 taken += told
         if not taken:
             return None
-        shown = [team_note(notes[at]) for at in sorted(taken[:MOST_NOTES])]
-        return Recalled(notes=tuple(shown), clashes=tuple(clashes))
+        taken = sorted(taken[:MOST_NOTES])
+        more = len(set(conventions) - set(taken))
+        return Recalled(notes=tuple(team_note(notes[at]) for at in taken), clashes=tuple(clashes), more=more)
+
+    def crowded_out(self, spaces: Spaces, budget: int) -> int:
+        """How many conventions a question reads only if its words fit them, because all of them are too long."""
+        notes = self._indexed(spaces.read).notes
+        conventions = [at for at, note in enumerate(notes) if note.is_convention]
+        return len(conventions) - len(_within(notes, conventions, int(budget * CONVENTIONS_SHARE))[:MOST_NOTES])
 
     def find(self, spaces: Iterable[str], said: str) -> list[Note]:
         """The entries that somebody means: by title, else by a place such as "definitions: active customer", else

@@ -83,8 +83,10 @@ def recalled_for(
         gone=len(gone),
         withheld=len(withheld),
     )
-    clashes = found.clashes if notes else ()
-    return Recalled(notes=notes, clashes=clashes, playbook=book, functions=functions, gone=gone, withheld=withheld)
+    clashes, more = (found.clashes, found.more) if notes else ((), 0)
+    return Recalled(
+        notes=notes, clashes=clashes, playbook=book, functions=functions, gone=gone, withheld=withheld, more=more
+    )
 
 
 def _gone(memory: TeamMemory, read: Sequence[Recalled]) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     language = thread.language
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     words = argument_of(RECALL, thread.command.text).strip(" ?？.。")
-    documents = memory_of(thread.context.settings).documents
+    memory = memory_of(thread.context.settings)
+    documents = memory.documents
     found = documents.about(spaces.read, words)
     hides = EVERYONE not in spaces.read and bool(documents.notes((EVERYONE,)))
     hidden = say("memory_hidden", language) if hides else ""
@@ -44,8 +45,9 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
             blocks.append(kit.context(escape(say("memory_more", language, count=len(found) - shown))))
             break
         blocks += part
-    if hidden:
-        blocks.append(kit.context(escape(hidden)))
+    crowded = documents.crowded_out(spaces, memory.prompt_chars) if memory.prompt_chars else 0
+    unread = say("memory_crowded", language, count=crowded) if crowded else ""
+    blocks += [kit.context(escape(each)) for each in (unread, hidden) if each]
     thread.answer(head + "\n" + "\n".join(f"• {note.entry.title}" for note in found[:MOST]), blocks)
     return ()
 

@@ -277,6 +277,12 @@ def test_no_name_of_a_person_says_that_an_entry_stands_instead_of_everyones(worl
     assert "These entries say different things" in prompt
 
 
+def test_the_model_knows_that_it_keeps_nothing_and_what_people_write(world: World) -> None:
+    _, prompt = ask(world, "Rename the entry VAT to tax, and remember it. Can you?")
+    assert "You keep nothing beyond this thread" in prompt
+    assert "“remember: …”, “forget …”, “make this a program”, “keep this as a playbook”" in prompt
+
+
 def test_people_read_and_forget_by_words(world: World) -> None:
     remember(world)
     key = world.say("what do you remember")
@@ -415,6 +421,19 @@ def test_an_entry_that_was_changed_stands_in_the_prompt_with_its_new_text_alone(
     assert "30 days" in prompt
     assert "90 days" not in prompt
     assert "Somebody has changed or removed these entries since this thread read them: active customer" in prompt
+
+
+def test_conventions_that_do_not_fit_are_told_to_the_model_and_to_people(world: World) -> None:
+    path = world.settings.memory_folder / "channels" / "C0SALES001" / "conventions.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(f"## rule {n}\n{'x' * 400}\n" for n in range(30)), encoding="utf-8")
+    _, prompt = ask(world, "How much was sold?")
+    shown = prompt.count("## rule ")
+    assert 0 < shown < 30
+    assert f"{30 - shown} further conventions of the team did not fit in here" in prompt
+    key = world.say("what do you remember")
+    world.settle(key)
+    assert f"It reads {30 - shown} of them only if its words fit" in world.text(key)
 
 
 def test_a_project_is_read_by_its_channels_alone(new_world: NewWorld) -> None:
