@@ -46,6 +46,7 @@ def without_cells(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 def _told(intent: Intent, episode: Episode) -> ToolCall | None:
     """The call of a question that was asked, or of a report that was posted; None for anything else."""
+    arguments: dict[str, object]
     if isinstance(intent, Report) and any(isinstance(step, Finished) for step in episode.steps):
         name, arguments = FINISH, {"report": intent.text}
     elif isinstance(intent, Question) and any(
