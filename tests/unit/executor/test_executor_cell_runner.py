@@ -495,10 +495,10 @@ def test_a_disk_that_stays_full_is_waited_for_once(desk: Desk, monkeypatch: pyte
 
     with monkeypatch.context() as disk:
         disk.setattr(desk.notebook.thread, "finished", full_for_long)
-        disk.setattr(cell_runner, "_FULL_S", 0.0)
+        disk.setattr(result_writer, "_FULL_S", 0.0)
         ends_with_much("c1")
         desk.until(lambda: desk.asker.results)
-        disk.setattr(cell_runner, "_FULL_S", 3_600.0)
+        disk.setattr(result_writer, "_FULL_S", 3_600.0)
         desk.begin("c2")
         desk.end("c2")
         ends_with_much("c3")
