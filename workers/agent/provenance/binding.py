@@ -76,6 +76,11 @@ _REACHES = re.compile(
 _TURNED = re.compile(r"[^\d,，、。]{0,8}?から")
 """What Japanese writes behind the first figure of a change: "19,936ユーロから8,514ユーロに"."""
 _OWN = re.compile(r"[\s\u2060]*(?:の|的|['’]s)?[\s\u2060]*[$€£¥]?")
+_BEFORE_AND_AFTER = frozenset(
+    (word,) for word in ["before", "after", "vorher", "nachher", "avant", "après", "antes", "después", "前", "后", "後"]
+)
+_AND = re.compile(r"[\s\u2060]*(?:and|und|y|et|to|bis|vs\.?|against|gegen|和|与|,)[\s\u2060]*")
+"""What stands between the figures before and after: "as fast as before (90 ms and 89 ms)"."""
 _BEFORE_BRACKET = 40
 """This many characters before a bracket may name what the bracket is about."""
 
@@ -107,7 +112,7 @@ class Scene:
                     if _CODE.fullmatch(shown.strip()) and not family.columns:
                         self._codes.add(label)
                     self._labels[label] = True
-                    for form in _inflected(label):
+                    for form in (*_inflected(label), *_joined(label, shown)):
                         self._forms.setdefault(form, label)
         self._longest: dict[str, int] = defaultdict(int)
         """The length of the longest label, in words, by its first word. Most words of a report begin no label."""
@@ -253,6 +258,15 @@ class Scene:
                 return one, other, to.start()
         return (claim if _FORMER.search(text, claim.clause[0], claim.start) else None), None, claim.end
 
+    def before_bracket(self, claim: Claim) -> Claim | None:
+        """The last figure before the bracket that a figure stands in: 1,011 in "1,011 are left (interval 495 to
+        1,528)"."""
+        start = self.reading.text.rfind("(", claim.span[0], claim.start)
+        if start < 0 or self.reading.text.find(")", start, claim.start) >= 0:
+            return None
+        before = [other for other in self._figures[claim.span] if other.end <= start]
+        return before[-1] if before else None
+
     def _is_behind_remarks(self, one: Claim, other: Claim) -> bool:
         """Whether only brackets part the clauses of two figures: "from 80,505 EUR (30 orders) to 41,818 EUR"."""
         if any(self._before_own_bracket(each) for each in (one, other)):
@@ -312,6 +326,9 @@ class Scene:
         """Whether the figure is of the label not named: with two labels, 2.54 in "B rises from 2.54 to 2.77"."""
         if next(islice((label for label in family.labels if not is_total_label(label)), 2, None), None) is not None:
             return False  # there are more than two labels
+        if all(label in _BEFORE_AND_AFTER for label in family.labels):
+            before = [other for other in self._figures[claim.span] if other.end < claim.start]
+            return bool(before) and _AND.fullmatch(self.reading.text, before[-1].end, claim.start) is not None
         return _FROM.search(self.reading.text, claim.clause[0], claim.start) is not None
 
     def _before_bracket(self, claim: Claim) -> int:
@@ -450,6 +467,23 @@ def _inflected(label: Key) -> Iterator[Key]:
         yield from ((*label[:-1], f"{last}{end}") for end in ends)
 
 
+_LIST = re.compile(r"[,、]")
+
+
+def _joined(label: Key, shown: str) -> Iterator[Key]:
+    """How a sentence writes a label: "level, department and tenure", "华南的手机" for "华南/手机", department for
+    "C(department)" of a formula, warnings for the level WARN."""
+    if _LIST.search(shown):
+        yield from ((*label[:-1], word, label[-1]) for word in ("and", "und", "y", "et"))
+    first, mark, rest = shown.partition("/")
+    if mark and not shown.isascii():
+        yield (*key_of(first), "的", *key_of(rest))
+    if label[:1] == ("c",) and "C(" in shown:
+        yield label[1:]
+    if len(label) == 1 and len(shown) >= _INFLECTED - 1 and shown.isupper() and shown.isascii():
+        yield (f"{label[0]}ing",)
+
+
 def _without(text: str, mentions: Sequence[Mention]) -> str:
     """The text without the names in it: a plan called "Plus" says nothing of a rise."""
     chars = list(text)
@@ -469,7 +503,14 @@ def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | N
             found.add(mention.label)
         else:
             found.update(part for part in _shorter(mention.label) if part in family.labels)
+            if family.lines:
+                found.update(label for label in family.labels if _is_term_of(label, mention.label))
     return frozenset(found) if found else None
+
+
+def _is_term_of(label: Label, name: Key) -> bool:
+    """Whether a label is "C(level)", as formulas of models write the column "level"."""
+    return not isinstance(label, Day) and label[:1] == ("c",) and label[1:] == name
 
 
 def _shorter(label: Key) -> Iterator[Key]:

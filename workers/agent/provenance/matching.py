@@ -115,6 +115,8 @@ def _of_value(claim: Claim, bound: Bounds, facts: Facts, text: str) -> Iterator[
     for fact in facts.near(value - slack, value + slack, percent=False):
         if _is_within(abs(fact.scaled), value, slack, fact.slack, margin):
             yield fact, ""
+    if bound.coarse and value - slack <= margin:
+        yield from ((fact, "") for fact in facts.near(0, 0, percent=False) if fact.value == 0 and "p" in fact.words)
     if claim.numeral.scale != 1.0 or facts.scales:
         for scale in facts.scales:
             for fact in facts.near((value - slack) / scale, (value + slack) / scale, percent=False):
@@ -296,7 +298,7 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
         return (sign > 0) == positive or (positive and sign < 0 and _is_magnitude(fact))
     way = 0 if is_level(claim, scene) else direction(claim, scene)
     if positive:
-        changes = has_word(tuple(fact.words), CHANGE_WORDS) or (fact.percent and fact.value < 0)
+        changes = has_word(tuple(fact.words), CHANGE_WORDS) and fact.words.isdisjoint(_PARTS)
         return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
     if claim.in_table and _IN_BRACKETS.fullmatch(scene.reading.text, *claim.clause):
         return True
@@ -304,6 +306,12 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
     if way > 0:
         return _PLAN.search(text) is not None  # over budget: a variance may count either way
     return way < 0 or MAGNITUDE.search(text) is not None or DOWN.search(text) is not None
+
+
+_PARTS = frozenset(
+    ["part", "share", "contribution", "anteil", "beitrag", "part", "parte", "contribución", "proportion"]
+)
+"""Words that make a percentage a part of a change: it has the sign of the whole."""
 
 
 def _is_magnitude(fact: Fact) -> bool:

@@ -150,9 +150,16 @@ def _before_sentence(lines: Sequence[str], at: int, end: int) -> int:
     for n in range(at, end):
         if not ends:
             ends = [match.end() for match in _FIGURE.finditer(lines[n])]
-        elif "  " not in lines[n].strip() and any(lines[n][one : one + 1].strip() for one in ends):
+        elif "  " not in lines[n].strip() and (
+            _is_title(lines[n]) or any(lines[n][one : one + 1].strip() for one in ends)
+        ):
             return n
     return end
+
+
+def _is_title(line: str) -> bool:
+    """Whether a line below rows of figures has only words: the title of what follows."""
+    return " " in line.strip() and not any(map(str.isdigit, line)) and "nan" not in line.casefold()
 
 
 def _next_header(lines: Sequence[str], at: int, end: int) -> int:

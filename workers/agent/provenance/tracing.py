@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from workers.agent.provenance.alike import Alike
 from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.charted import against, chart_facts
-from workers.agent.provenance.claims import Claim, read_report
+from workers.agent.provenance.claims import Claim, Reading, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
-from workers.agent.provenance.facts import Fact, Facts, Place, is_total
+from workers.agent.provenance.facts import Fact, Facts, Label, Place, is_total
 from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.from_memory import says_so
@@ -99,7 +99,7 @@ class _Work:
 def trace(report: str, facts: Facts) -> Provenance:
     """Trace the figures of a report to these facts. Never raises for what a report or an output holds."""
     plain, tokens = find_tokens(report)
-    reading = read_report(plain)
+    reading = _with_labels_apart(read_report(plain), facts)
     scene = Scene(reading, facts)
     work = _Work(scene, facts, chart_facts(facts))
     bound = _by_claim(tokens, work)
@@ -115,6 +115,25 @@ def trace(report: str, facts: Facts) -> Provenance:
         _settle_unsourced(claim, found, work)
     _check_ranks(work)
     return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
+
+
+def _with_labels_apart(reading: Reading, facts: Facts) -> Reading:
+    """A report in which "692 M" is 692 of those that the outputs call M, and not millions."""
+    letters = {label[0] for family in facts.families for label in family.labels if _is_letter(label)}
+    if not letters:
+        return reading
+    claims = []
+    for claim in reading.claims:
+        one = claim.numeral
+        behind = one.text[one.digits_end - one.start :] if one.scale != 1.0 else ""
+        if behind[:1].isspace() and behind.strip().casefold() in letters:
+            one = replace(one, scale=1.0, end=one.digits_end, text=one.text[: one.digits_end - one.start])
+        claims.append(replace(claim, numeral=one))
+    return replace(reading, claims=claims)
+
+
+def _is_letter(label: Label) -> bool:
+    return not isinstance(label, Day) and len(label) == 1 and len(label[0]) == 1
 
 
 def _by_claim(tokens: Sequence[Token], work: _Work) -> dict[int, Token]:
@@ -566,8 +585,11 @@ def _settle_unsourced(claim: Claim, found: Sequence[Candidate], work: _Work) -> 
 
 
 def _told_as_loss(claim: Claim, found: Sequence[Candidate], work: _Work) -> Fact | None:
-    """The negative value that a figure repeats without its sign, after the report has told it as a loss: "partner lost
-    21,991 EUR. … The quarter shows only 21,991 EUR of it." None where its own words point upwards."""
+    """The negative value that a figure gives without its sign, where the report says all the same that it is a loss.
+
+    It has told it as one before ("partner lost 21,991 EUR. … only 21,991 EUR of it"), or the figure stands in the
+    bracket behind another one that is told so ("1,011 GBP are left (495 to 1,528)"). None where words point upwards.
+    """
     if claim.numeral.sign or direction(claim, work.scene) > 0:
         return None
     told = {
@@ -575,7 +597,18 @@ def _told_as_loss(claim: Claim, found: Sequence[Candidate], work: _Work) -> Fact
         for other in work.scene.reading.claims
         if other.start < claim.start and (one := work.backed.get(id(other))) is not None and one.fact is not None
     }
-    return next((each.fact for each in found if each.against == "sign" and each.fact.value in told), None)
+    outer = work.scene.before_bracket(claim)
+    losses = [each.fact for each in found if each.against == "sign" and each.fact.value < 0]
+    return next((fact for fact in losses if fact.value in told or (outer and _is_beside(outer, fact, work))), None)
+
+
+def _is_beside(outer: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether a claim gives a negative value of a fact's row without its sign."""
+    if fact.grid is None or outer.numeral.sign or outer.numeral.unit in ("%", "pp") or id(outer) not in work.backed:
+        return False
+    sizes = bounds(outer, work.scene.reading.text)
+    row = [other for other in fact.grid.row(fact.row) if other.value < 0 and other is not fact]
+    return any(abs(-other.scaled - size.value) <= size.slack for other in row for size in sizes[:1])
 
 
 def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced`

@@ -158,7 +158,7 @@ OVER = re.compile(rf"(?:\b(?:over|more than|gut|über|mehr als)|超过|逾){_BEF
 """Words before a figure that the real one is above."""
 NEARLY = re.compile(rf"(?:\b(?:nearly|almost|knapp|fast)|近){_BEFORE_FIGURE}", re.IGNORECASE)
 """Words before a figure that the real one is a little below."""
-UNDER = re.compile(rf"(?:\b(?:under|less than|weniger als)|不到){_BEFORE_FIGURE}", re.IGNORECASE)
+UNDER = re.compile(rf"(?:\b(?:under|below|less than|weniger als)|<|不到){_BEFORE_FIGURE}", re.IGNORECASE)
 """Words before a figure that the real one is below, however far."""
 MAGNITUDE = re.compile(
     r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|"

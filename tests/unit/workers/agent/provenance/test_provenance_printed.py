@@ -211,3 +211,69 @@ purchases missing      71.0      56.0       89.0
 trials missing        311.0     261.0      370.0"""
     assert "unsourced" not in states("About 71 purchases are missing (95 % interval 56 to 89).", printed).values()
     assert states("About 89 % of purchases are missing.", printed)["89 %"] == "unsourced"
+
+
+GAP = """\
+by Gender
+          n  mean_as_paid
+Gender
+F       508       57610.0
+M       692       61512.0
+gap men minus women
+              gap GBP  gap % of men
+mean_as_paid  3902.03          6.34
+mean_full     4165.56          6.33
+women against men, salary at full time
+                             women GBP    low GBP  high GBP    p
++ level, department          -1185.332  -1746.089  -624.575  0.0
++ level, department, tenure  -1011.277  -1528.006  -494.549  0.0
+→ left 1,011 GBP
+terms
+does it differ by C(level) p 0.803
+does it differ by C(department) p 0.46
+does it differ by tenure p 0.107"""
+
+
+def test_a_title_below_a_table_is_no_row_of_it() -> None:
+    assert states("The gap is 3,902.03 GBP as paid.", GAP)["3,902.03 GBP"] == "sourced"
+    assert states("The gap is 4,165.56 GBP as paid.", GAP)["4,165.56 GBP"] == "sourced"
+
+
+def test_a_name_of_one_letter_behind_a_count_is_no_scale() -> None:
+    assert states("There are 508 F, 692 M.", GAP) == {"508": "sourced", "692": "sourced"}
+    assert states("Revenue is 692 M.", "revenue 692000000") == {"692 M": "sourced"}
+
+
+def test_the_bounds_behind_a_loss_may_go_without_their_signs_too() -> None:
+    report = "At equal level, department and tenure 1,011 GBP are left (95 % interval 495 to 1,528 GBP)."
+    assert "unsourced" not in states(report, GAP).values()
+    other = states(report.replace("495 to 1,528", "625 to 1,746"), GAP)
+    assert other["625"] == other["1,746 GBP"] == "unsourced"
+
+
+def test_a_p_that_is_printed_as_zero_is_below_any_level() -> None:
+    assert states("It is not chance (p below 0.001).", GAP)["0.001"] == "sourced"
+    assert states("The rate is below 0.001.", GAP.replace(" p", " q"))["0.001"] == "unsourced"
+
+
+def test_a_term_of_a_formula_is_known_by_the_name_of_its_column() -> None:
+    told = states("Nothing differs by level (p = 0.803), department (p = 0.46) or tenure (p = 0.107).", GAP)
+    assert set(told.values()) == {"sourced"}
+    assert states("It does not differ by level (p = 0.46).", GAP)["0.46"] == "unsourced"
+
+
+def test_the_second_of_two_figures_may_be_the_one_after() -> None:
+    table = "          count   50%    95%\nafter    9935.0  89.0  242.0\nbefore  17352.0  90.0  242.5"
+    assert set(states("Requests are as fast as before (90 ms and 89 ms).", table).values()) == {"sourced"}
+    assert states("Before, a request took 89 ms.", table)["89 ms"] == "unsourced"
+
+
+def test_a_part_of_a_fall_has_no_sign() -> None:
+    table = """\
+         before     after    change  part of change %
+华南/手机  904800.0  569400.0 -335400.0             86.31
+华北/平板  673200.0  617400.0  -55800.0             14.36
+by month {'2026-02': 335400, '2026-08': 192400}"""
+    told = states("主要原因是华南的手机：从8月起减少33.54万元，占全部下降的86.31 %。", table)
+    assert told["33.54万元"] == told["86.31 %"] == "sourced"
+    assert states("华北的平板占全部下降的86.31 %。", table)["86.31 %"] == "unsourced"
