@@ -227,7 +227,7 @@ def test_a_database_that_is_away_is_waited_for(store_url: str, monkeypatch: pyte
 def test_a_database_that_stays_away_is_named_in_one_line(tmp_path: Path) -> None:
     with closing(Store(f"sqlite:///{tmp_path}")) as store, pytest.raises(StoreUnreachable) as raised:
         store.migrate()
-    assert str(raised.value).endswith("Check DATABASE_URL.")
+    assert "Check DATABASE_URL" in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -296,6 +296,8 @@ class Scene:
             return _chosen(family, inside)
         if self._is_the_compared(claim):
             return None
+        if own := self._respective(claim, family):
+            return own
         if own := _chosen(family, self._own_remark(claim)):
             return own
         if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
@@ -349,6 +351,20 @@ class Scene:
             return None
         return _chosen(family, [named[figures.index(claim)]])
 
+    def _respective(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """The claim's own label where a bracket has a figure for each name before it: "B and C about half (120 and
+        127)"."""
+        start = self.reading.text.rfind("(", claim.span[0], claim.start)
+        end = self.reading.text.find(")", claim.end, claim.span[1])
+        if start < 0 or end < 0 or self.reading.text.find(")", start, claim.start) >= 0:
+            return None
+        inside = [other for other in self._figures[claim.span] if start < other.start < end]
+        last = max((other.end for other in self._figures[claim.span] if other.end <= start), default=claim.span[0])
+        named = [m for m in self.within(last, start) if _chosen(family, [m])]
+        if not 1 < len(inside) == len(named) or _has_mention(self.within(start, end), family):
+            return None
+        return _chosen(family, [named[inside.index(claim)]])
+
     def _has_own_figure(self, mention: Mention, claim: Claim) -> bool:
         """Whether a name behind a claim stands in a clause with a figure of its own. Then it says nothing about the
         claim."""
@@ -358,9 +374,13 @@ class Scene:
         )
 
     def _own_remark(self, claim: Claim) -> Sequence[Mention]:
-        """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)"."""
+        """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)". Others are compared
+        there, each with a figure of the same kind: "39.64 % (ads 32.40 %, organic 31.23 %)"."""
         found = _REMARK.match(self.reading.text, claim.end)
-        return self.within(*found.span()) if found else ()
+        if found is None:
+            return ()
+        inside = [other for other in self._figures[claim.span] if found.start() < other.start < found.end()]
+        return () if any(_is_alike(claim, other) for other in inside) else self.within(*found.span())
 
     def _rank(self, claim: Claim) -> int:
         inside = [c for c in self.reading.claims if c.clause == claim.clause and c.numeral.kind == "number"]
@@ -457,6 +477,16 @@ def _goes_on(label: Label, other: Label) -> bool:
     if isinstance(label, Day) or isinstance(other, Day):
         return False
     return label[: len(other)] == other or other[: len(label)] == label
+
+
+def _is_alike(one: Claim, other: Claim) -> bool:
+    """Whether two figures are written in one way: with the same unit and the same number of decimals."""
+    decimals = ({places for _, places in each.numeral.readings} for each in (one, other))
+    return bool(one.numeral.unit) and one.numeral.unit == other.numeral.unit and not set.isdisjoint(*decimals)
+
+
+def _has_mention(mentions: Sequence[Mention], family: Family) -> bool:
+    return _chosen(family, mentions) is not None
 
 
 def _inflected(label: Key) -> Iterator[Key]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from core.steps import (
@@ -79,6 +80,8 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
                     _add(read() if own else _KEPT.of((step, number, turn), read), facts)
             elif isinstance(step, Asked):
                 _said(step.text, Place("question", about="the question"), facts)
+                if turn == 0 and (today := _day_of(step.ts)):
+                    facts.days.setdefault(today, Place("question", about="the day of the question"))
             elif isinstance(step, Briefed):
                 for file in step.files:
                     _file(file, facts)
@@ -97,6 +100,15 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     settle(facts)
     _percentiles(facts)
     return facts
+
+
+def _day_of(ts: str) -> Day | None:
+    """The day of a message (UTC): the model is told it, and reports name it."""
+    try:
+        day = datetime.fromtimestamp(float(ts), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return Day(day.year, day.month, day.day)
 
 
 def _turns_since_reset(turns: Sequence[Sequence[Step]]) -> int:

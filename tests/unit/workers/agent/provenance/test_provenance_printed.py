@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from provenance_kit import asked, shown, states, traced
 
+from core.steps import Asked
+from workers.agent.provenance import facts_of, trace
+
 TABLES = """\
 web Desks by region
             before      after    change  growth %  part of change %
@@ -277,3 +280,32 @@ by month {'2026-02': 335400, '2026-08': 192400}"""
     told = states("主要原因是华南的手机：从8月起减少33.54万元，占全部下降的86.31 %。", table)
     assert told["33.54万元"] == told["86.31 %"] == "sourced"
     assert states("华北的平板占全部下降的86.31 %。", table)["86.31 %"] == "unsourced"
+
+
+SOURCES = """\
+step rates %
+         signup of visit  purchase of trial  purchases
+source
+ads                32.40              22.61        246
+organic            31.23              18.38        127
+partner            39.64              23.44        120"""
+
+
+def test_figures_in_a_bracket_are_of_the_names_before_it_in_their_order() -> None:
+    told = "Ads bring most: 246 purchases, partner and organic about half of that each ({} and {})."
+    assert set(states(told.format(120, 127), SOURCES).values()) == {"sourced"}
+    wrong = states(told.format(127, 120), SOURCES)
+    assert wrong["127"] == wrong["120"] == "unsourced"
+
+
+def test_what_a_bracket_compares_with_is_not_what_the_figure_is_of() -> None:
+    told = "**Where partner wins:** signup of visit {} (ads 32.40 %, organic 31.23 %)."
+    assert set(states(told.format("39.64 %"), SOURCES).values()) == {"sourced"}
+    assert states(told.format("23.44 %").replace("partner", "organic"), SOURCES)["23.44 %"] == "unsourced"
+
+
+def test_the_day_of_the_question_is_known() -> None:
+    steps = [Asked(user="U1", author="Ana", text="How many?", ts="1796005684.666616"), shown("orders 120")]
+    facts = facts_of([steps])
+    assert not trace("As of 30 November 2026 there are 120 orders.", facts).unsourced
+    assert trace("As of 27 November 2026 there are 120 orders.", facts).unsourced
