@@ -65,7 +65,7 @@ def read_text(text: str, reader: Reader) -> Found:
             series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
             index = _index_above(lines, at) if series else ""
             if _table(block, reader, at + 1, found, series=series, index=index):
-                _note_title(lines[at - 1] if at else "", found.grids[-1])
+                _note_title(_title_above(lines, at), found.grids[-1])
                 at = end
                 continue
             tries += 1
@@ -183,6 +183,14 @@ def _numbers_at_end(lines: Sequence[str]) -> bool:
 
 
 _IN_PERCENT = re.compile(r"(?<![\d])(?<!\d )[%％]")
+
+
+def _title_above(lines: Sequence[str], at: int) -> str:
+    """The line above a table and above further headings of its columns; "" for none."""
+    place = at - 1
+    while place > 0 and lines[place][:2].isspace() and not any(map(str.isdigit, lines[place])):
+        place -= 1
+    return lines[place] if place >= 0 else ""
 
 
 def _note_title(title: str, grid: Grid) -> None:

@@ -28,6 +28,7 @@ HELD_OUT_4 = Path(__file__).with_name("held_out_4.yaml")
 HELD_OUT_5 = Path(__file__).with_name("held_out_5.yaml")
 HELD_OUT_6 = Path(__file__).with_name("held_out_6.yaml")
 HELD_OUT_7 = Path(__file__).with_name("held_out_7.yaml")
+HELD_OUT_8 = Path(__file__).with_name("held_out_8.yaml")
 SETTLED_ON = Path(__file__).with_name("settled_on.yaml")
 
 
@@ -91,6 +92,18 @@ def held_out(path: Path = HELD_OUT) -> Measured:
             measured.count(clean)
             old, new, kind = report["wrong"]
             measured.fault(kind, clean, trace(report["report"].replace(old, new, 1), facts))
+    return measured
+
+
+def first_drafts(path: Path = HELD_OUT_8) -> Measured:
+    """The eighth set: what a model wrote before the check said anything. Each report has one or two faults."""
+    measured = Measured()
+    for facts, reports in by_hand(path):
+        for report in reports:
+            clean = trace(report["report"], facts)
+            measured.count(clean)
+            for old, new, kind in report["wrong"]:
+                measured.fault(kind, clean, trace(report["report"].replace(old, new, 1), facts))
     return measured
 
 

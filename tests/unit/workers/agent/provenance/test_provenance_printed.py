@@ -309,3 +309,19 @@ def test_the_day_of_the_question_is_known() -> None:
     facts = facts_of([steps])
     assert not trace("As of 30 November 2026 there are 120 orders.", facts).unsourced
     assert trace("As of 27 November 2026 there are 120 orders.", facts).unsourced
+
+
+def test_a_title_above_two_rows_of_headings_counts() -> None:
+    table = """\
+mobile by source: trial of signup %
+        size          mean
+      after before  after before
+ads     824    654  33.98  56.12
+email   561    417  31.37  52.76"""
+    assert states("On mobile: ads 56.12 % before.", table)["56.12 %"] == "sourced"
+
+
+def test_a_quarter_that_outputs_show_without_its_year_is_known_with_it() -> None:
+    table = "as of 2026-02-01\n      Q1     Q3\nIT  119.8  125.1\nHR   38.7   39.9"
+    assert "unsourced" not in states("IT has 125.1 in Q3 2026.", table).values()
+    assert states("IT has 125.1 in Q3 2024.", table)["Q3 2024"] == "unsourced"
