@@ -123,14 +123,19 @@ class Watched:
 
 
 def _filtered(assignments: Iterable[ast.Assign]) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """The names that are set to a part of a table: (name, (the table, whether rows are dropped for what they miss))."""
+    """The names that are set to a part of a table: (name, (the table, whether rows are dropped for what they miss)).
+
+    Whoever names the columns, as in `drop_duplicates("user_id")`, wants one row for each of them.
+    """
     for node in assignments:
         if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             continue
-        value, drops, parts = node.value, False, False
+        value, drops, parts, given = node.value, False, False, False
         while isinstance(value, (ast.Call, ast.Attribute, ast.Subscript)):
+            if isinstance(value, ast.Call):
+                given = bool(value.args) or any(one.arg == "subset" for one in value.keywords)
             if isinstance(value, ast.Attribute):
-                drops = drops or value.attr in _DROPS
+                drops = drops or (value.attr in _DROPS and not (given and value.attr == "drop_duplicates"))
                 parts = parts or value.attr in (*_DROPS, "query", "loc", "merge", "join", "filter")
             parts = parts or isinstance(value, ast.Subscript)
             value = value.func if isinstance(value, ast.Call) else value.value

@@ -118,7 +118,7 @@ def _set_options(pandas: Any) -> None:
     for option, value in (
         ("display.width", 160),
         ("display.max_columns", 30),
-        ("display.max_colwidth", 60),
+        ("display.max_colwidth", 80),
         ("display.max_rows", 60),
         ("display.min_rows", 20),
         ("io.excel.xlsx.reader", "openpyxl"),  # calamine holds all of a sheet's empty cells

@@ -9,7 +9,7 @@ from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import is_new_shell, metrics_otherwise, needs_a_yes, without_rows
 from workers.agent.hints import hint, near_values, needs_an_admin
 from workers.agent.source import assigned_names
-from workers.agent.text import clip, fenced_off, one_line, shares
+from workers.agent.text import clip, fenced_off, one_line, shares, without_repeats
 from workers.agent.turn import Turn
 
 _MAX_NAMES = 20
@@ -58,7 +58,12 @@ def _columns(check: DataCheck) -> list[str]:
 
 
 def _parts(cell: CellRan) -> tuple[tuple[str, str], ...]:
-    shown = ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", _traceback(cell))
+    shown = (
+        ("stdout", cell.stdout),
+        ("stderr", without_repeats(cell.stderr)),
+        ("result", cell.result),
+        ("error", _traceback(cell)),
+    )
     return (*shown, ("variables", cell.variables))
 
 

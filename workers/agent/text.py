@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from core.hidden_characters import with_carriers_shown
@@ -53,10 +54,32 @@ def last_line(text: str) -> str:
 
 
 def shown_line(stdout: str, result: str) -> str:
-    """The line of a cell's output that stands for all of it: the last one with `KEY_MARK` in front, else the last."""
+    """The line of a cell's output that stands for all of it: the last one with `KEY_MARK` in front, else the last that
+    `help()` did not print."""
     marked = (line.strip() for line in reversed(stdout.splitlines()))
     key = next((line[1:].strip() for line in marked if line.startswith(KEY_MARK) and line[1:].strip()), "")
-    return key or last_line(stdout) or last_line(result)
+    return key or last_line(_HELP.sub("", stdout)) or last_line(result)
+
+
+_HELP = re.compile(r"^Help on .+\n(?:(?:    .*|\w+\(.*|[ \t]*)(?:\n|\Z))*", re.MULTILINE)
+_WARNING = re.compile(r"^(?:\S*[/\\])?([\w.-]+\.py):\d+: (?=\w+Warning: )")
+
+
+def without_repeats(stderr: str) -> str:
+    """What a cell wrote to stderr with each warning told once, by the name of its file and how often it came.
+
+    Libraries warn once for each call: fifteen times the same, with paths of the machine.
+    """
+    blocks: list[list[str]] = []
+    for line in stderr.splitlines():
+        if blocks and line[:1].isspace() and _WARNING.match(blocks[-1][0]):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    texts = ["\n".join([_WARNING.sub(r"\1: ", block[0]), *block[1:]]) for block in blocks]
+    counts = Counter(text for text, block in zip(texts, blocks, strict=True) if _WARNING.match(block[0]))
+    told = [text for place, text in enumerate(texts) if text not in counts or texts.index(text) == place]
+    return "\n".join(f"{text}\n({counts[text]} times)" if counts[text] > 1 else text for text in told)
 
 
 def clip(text: str, limit: int) -> str:

@@ -32,6 +32,15 @@ def test_rows_that_went_and_values_that_became_missing_are_counted(run) -> None:
     assert seen(run("df = df[df.id > 60]")) == [("rows_lost", ("df", "df"), (100, 39))]
 
 
+def test_one_row_for_each_value_of_a_named_column_is_no_loss(run) -> None:
+    run(FRAME)
+    assert seen(run('first = df.drop_duplicates("Region")')) == []
+    assert seen(run('first = df.sort_values("id").drop_duplicates(subset=["Region"])')) == []
+    assert seen(run('twins = pd.concat([df[["Region"]]] * 2)\nleft = twins.drop_duplicates()')) == [
+        ("rows_lost", ("left", "twins"), (200, 2))
+    ]
+
+
 def test_a_filter_that_leaves_nothing_is_told_and_one_that_leaves_a_part_is_not(run) -> None:
     run(FRAME)
     assert seen(run('north = df[df["Region"] == "north"]')) == [("empty_frame", ("north", "df"), (100,))]

@@ -60,4 +60,4 @@ def test_before_the_first_question_nothing_is_stored_and_no_database_is_blamed(
 def test_a_database_that_is_away_is_told_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "home" / "threadbook.db").mkdir(parents=True)
     assert schedules.run(load_settings({"THREADBOOK_HOME": str(tmp_path / "home")}, tmp_path)) == 1
-    assert "unable to open database file. Check DATABASE_URL." in capsys.readouterr().err
+    assert "unable to open database file. Check DATABASE_URL" in capsys.readouterr().err

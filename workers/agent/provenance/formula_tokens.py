@@ -18,7 +18,7 @@ from workers.agent.provenance.words import CURRENCIES, OTHER_ROWS
 _MONEY = frozenset(CURRENCIES.values())
 
 
-Fault = Literal["", "unread", "number", "value", "unit", "sign", "row"]
+Fault = Literal["", "unread", "alone", "number", "value", "unit", "sign", "row"]
 """What is wrong with a token: it cannot be read; a number stands nowhere; it gives another value, unit, sign or row."""
 
 

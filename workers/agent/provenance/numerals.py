@@ -177,7 +177,7 @@ _CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-
 _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
 _GAP = rf"[ {FILLER}\u00a0\u202f\u2009]{{0,4}}"
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.,\u00c0-\u024f])(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
+    r"(?<![A-Za-z0-9_.\u00c0-\u024f])(?<![^\u3400-\u9fff],)(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
     rf"(?P<sign>[-−–+±](?=\d|\.\d|{_CURRENCY}))?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
     r"(?P<digits>\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])(?:\.\d+)?|"  # 12,34,567 in India
     r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"

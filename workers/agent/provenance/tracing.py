@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -39,6 +39,9 @@ _TOKEN_REACH = 40
 _MOST_TOGETHER = 8
 """Figures before a token that may be meant."""
 _MONEY = frozenset(CURRENCIES.values())
+_BESIDE = 2
+"""Characters between a figure and a second token of it."""
+_LAST_WORDS = re.compile(r"(?:\S+\s+){0,2}\S+\s*$")
 _FAULTS: dict[Reason, Fault] = {"row": "row", "unit": "unit", "sign": "sign"}
 """What is wrong with a token whose cell shows its value."""
 
@@ -114,7 +117,35 @@ def trace(report: str, facts: Facts) -> Provenance:
     for claim, found in waiting:
         _settle_unsourced(claim, found, work)
     _check_ranks(work)
-    return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
+    loose = [_alone(token, reading) for token in tokens if _follows_no_figure(token, bound, reading)]
+    return Provenance(
+        plain, tuple(sorted((*(work.states[id(claim)] for claim in reading.claims), *loose), key=_place_of))
+    )
+
+
+def _place_of(one: Traced) -> tuple[int, int]:
+    return one.start, one.end
+
+
+def _follows_no_figure(token: Token, bound: Mapping[int, Token], reading: Reading) -> bool:
+    beside = (claim for claim in reading.claims if token.place - _BESIDE <= claim.end <= token.place)
+    return not any(token is one for one in bound.values()) and next(beside, None) is None
+
+
+def _alone(token: Token, reading: Reading) -> Traced:
+    """A token that follows no figure: it would prove words such as "a quarter more"."""
+    line = reading.written[: token.place].rpartition("\n")[2]
+    words = _LAST_WORDS.search(line)
+    text = words[0].strip() if words else line[-1:]
+    return Traced(
+        token.place - len(text),
+        token.place,
+        text,
+        " ".join(line.split())[-300:],
+        "unsourced",
+        reason="tag",
+        fault="alone",
+    )
 
 
 def _with_labels_apart(reading: Reading, facts: Facts) -> Reading:
@@ -450,7 +481,7 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         near, fault = ((bound.arithmetic,) if bound.arithmetic else ()), bound.fault
     elif token.operand is not None:
         shown_there = _shown_by(claim, token.operand, work)
-        if shown_there is not None and not shown_there.against:
+        if shown_there is not None and shown_there.against in ("", "earlier"):
             _back(claim, shown_there.fact, work)
             return
         fault = _FAULTS.get(shown_there.against, "value") if shown_there is not None else "value"

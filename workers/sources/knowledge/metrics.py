@@ -14,7 +14,8 @@ from workers.sources.values import TableName, Visible
 FRONT = ("metric", "table", "grain", "filters", "synonyms", "unit", "owner", "trust")
 HEAD = (
     "Metrics that the team defines. Use the SQL of a metric verbatim and cite the metric by its name. Add only the "
-    "filters that it allows. Do not compute such a number in another way."
+    "filters that it allows. Do not compute such a number in another way. You may group it by any column: the report "
+    "says then that this grouping is not the team's."
 )
 
 

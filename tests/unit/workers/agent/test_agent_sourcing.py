@@ -286,3 +286,10 @@ def test_figures_of_an_earlier_turn_count_when_this_turn_computed_nothing_anew()
 def test_the_same_steps_give_the_same_marks() -> None:
     now = turn(*OPENING, finish(WRONG), limits=AgentLimits(max_refusals=0))
     assert decide(now) == decide(now)
+
+
+def test_a_token_behind_words_goes_back() -> None:
+    action = decide(turn(*OPENING, finish("North sold 4,321. That is far more than South [=1:4321-1:1234].")))
+    assert isinstance(action, CorrectModel)
+    assert '"more than South" in:' in action.text
+    assert "Its token follows no figure." in action.text

@@ -325,3 +325,9 @@ def test_a_quarter_that_outputs_show_without_its_year_is_known_with_it() -> None
     table = "as of 2026-02-01\n      Q1     Q3\nIT  119.8  125.1\nHR   38.7   39.9"
     assert "unsourced" not in states("IT has 125.1 in Q3 2026.", table).values()
     assert states("IT has 125.1 in Q3 2024.", table)["Q3 2024"] == "unsourced"
+
+
+def test_a_figure_behind_a_comma_of_chinese_text_is_read() -> None:
+    lines = "京东 118.2\n抖音 71.5"
+    assert states("客单价:京东最高,118.2元;抖音最低,71.5元。", lines) == {"118.2元": "sourced", "71.5元": "sourced"}
+    assert states("客单价:京东最高,119.2元。", lines)["119.2元"] == "unsourced"

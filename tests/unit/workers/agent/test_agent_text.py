@@ -1,0 +1,36 @@
+"""Texts that others wrote, made short and clean."""
+
+from __future__ import annotations
+
+from workers.agent.text import shown_line, without_repeats
+
+WARNED = """\
+/opt/venv/lib/python3.11/site-packages/statsmodels/tsa/base.py:473: EstimationWarning: the model did not converge
+  self._init_dates(dates, freq)
+"""
+
+
+def test_a_warning_is_told_once_with_its_count_and_without_the_machine_s_paths() -> None:
+    told = without_repeats(WARNED * 15 + "done\n")
+    assert (
+        told
+        == "base.py: EstimationWarning: the model did not converge\n  self._init_dates(dates, freq)\n(15 times)\ndone"
+    )
+
+
+def test_lines_that_are_no_warnings_stay_as_often_as_they_came() -> None:
+    assert without_repeats("step\nstep\n") == "step\nstep"
+    assert without_repeats("") == ""
+
+
+def test_different_warnings_stay_apart() -> None:
+    other = WARNED.replace("did not converge", "has no trend")
+    assert without_repeats(WARNED + other + WARNED).count("EstimationWarning") == 2
+
+
+def test_what_help_prints_is_not_the_line_that_people_see() -> None:
+    printed = "region  Q1  Q2\nWest    12  15\nHelp on function trend in module tools:\n\n"
+    printed += "trend(values)\n    The line.\n\n    More.\n"
+    assert shown_line(printed, "") == "West    12  15"
+    assert shown_line(printed + "rows 12\n", "") == "rows 12"
+    assert shown_line("→ 12 rows\n" + printed, "") == "12 rows"
