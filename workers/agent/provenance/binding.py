@@ -7,17 +7,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
-from workers.agent.provenance.grids import label_of
-from workers.agent.provenance.numerals import Day, scan_days
-from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, words_in
+from workers.agent.provenance.naming import LONGEST, Mention, Names
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import Key, key_of, words_in
 
-_LONGEST = 10
-_INFLECTED = 5
-"""Other forms are known only for names with at least this many characters."""
 _ANOTHER = re.compile(
     r"\b(?:next|second|(?:any|all|every|each|the) others?|nächst\w*|zweit\w*|"
     r"(?:alle|die|jede[rsmn]?) (?:ander|übrig)\w*|(?:les|tous les|toutes les) autres|(?:los|las) demás)\b|"
@@ -85,43 +81,18 @@ _BEFORE_BRACKET = 40
 """This many characters before a bracket may name what the bracket is about."""
 
 
-class Mention(NamedTuple):
-    """A label, or a date, that the report names at this place."""
-
-    start: int
-    end: int
-    label: Label
-
-
 class Scene:
     """What a report mentions, and where: labels of the outputs, and dates."""
 
     def __init__(self, reading: Reading, facts: Facts) -> None:
         self.reading = reading
         self.families = facts.families
-        self._labels: dict[Key, bool] = {}
-        self._codes: set[Key] = set()
-        """Labels such as US, IT and IN, which are common words in small letters."""
-        self._forms: dict[Key, Key] = {}
-        """Other forms of labels: "Inneren" for "Innere"."""
+        self._names = Names(facts.families)
         self._of: dict[Label, list[Family]] = defaultdict(list)
         for family in facts.families:
-            for label, shown in family.labels.items():
+            for label in family.labels:
                 self._of[label].append(family)
-                if not isinstance(label, Day):
-                    if _CODE.fullmatch(shown.strip()) and not family.columns:
-                        self._codes.add(label)
-                    self._labels[label] = True
-                    for form in (*_inflected(label), *_joined(label, shown)):
-                        self._forms.setdefault(form, label)
-        self._longest: dict[str, int] = defaultdict(int)
-        """The length of the longest label, in words, by its first word. Most words of a report begin no label."""
-        for key in (*self._labels, *self._forms):
-            if key:
-                self._longest[key[0]] = max(self._longest[key[0]], min(len(key), _LONGEST))
-        named = ((start, end, label_of(name)) for start, end, name in reading.names)
-        whole = (Mention(*each) for each in named if each[2] and (isinstance(each[2], Day) or each[2] in self._labels))
-        self.mentions = sorted([*self._find(reading.text, prose=True), *whole])
+        self.mentions = sorted([*self._names.find(reading.text, prose=True), *self._names.whole(reading.names)])
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
         self._claims: dict[tuple[int, int], int] = defaultdict(int)
@@ -136,33 +107,6 @@ class Scene:
         self.directions: dict[int, int] = {}
         """By the id of a claim: the direction that the words around it give."""
 
-    def _find(self, text: str, *, prose: bool) -> list[Mention]:
-        words = tokens(text)
-        dates = scan_days(text)
-        found = [Mention(one.start, one.end, one.day) for one in dates]
-        taken = [(one.start, one.end) for one in dates]
-        at = 0
-        while at < len(words):
-            step = 1
-            for length in range(min(self._longest.get(words[at][2], 0), len(words) - at), 0, -1):
-                key = tuple(word for _, _, word in words[at : at + length])
-                key = key if key in self._labels else self._forms.get(key, key)
-                if key not in self._labels:
-                    continue
-                start, end = words[at][0], words[at + length - 1][1]
-                is_code = key in self._codes and _is_code(text, start, end)
-                if prose and not is_code and not _stands_alone(text, start, end, key):
-                    continue
-                if any(a <= start < b for a, b in taken) and length == 1:
-                    continue
-                if length > 1 and re.search(r"[\n|]", text[start:end]):
-                    continue
-                found.append(Mention(start, end, key))
-                step = length
-                break
-            at += step
-        return sorted(found)
-
     def within(self, start: int, end: int) -> list[Mention]:
         """The mentions between two places."""
         return self.mentions[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
@@ -170,7 +114,7 @@ class Scene:
     def of_text(self, text: str) -> list[Mention]:
         """The mentions of a short text, such as a row's words or a column's heading."""
         if text not in self._texts:
-            self._texts[text] = self._find(text, prose=False) if text else []
+            self._texts[text] = self._names.find(text, prose=False) if text else []
         return self._texts[text]
 
     def allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
@@ -453,7 +397,7 @@ class Scene:
     def name_around(self, claim: Claim) -> Label | None:
         """The name of several words that a figure is a part of: 30 in the column "1-30". None where it is in none."""
         last = bisect_left(self._starts, claim.start + 1)
-        around = self.mentions[max(0, last - _LONGEST) : last]
+        around = self.mentions[max(0, last - LONGEST) : last]
         found = (m for m in around if m.end >= claim.numeral.digits_end and not isinstance(m.label, Day))
         return next((m.label for m in found if len(m.label) > 1), None)
 
@@ -487,31 +431,6 @@ def _is_alike(one: Claim, other: Claim) -> bool:
 
 def _has_mention(mentions: Sequence[Mention], family: Family) -> bool:
     return _chosen(family, mentions) is not None
-
-
-def _inflected(label: Key) -> Iterator[Key]:
-    """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"."""
-    last = label[-1] if label else ""
-    if len(last) >= _INFLECTED and last.isalpha():
-        ends = ("n", "r", "s", "m") if last.endswith("e") else ("en", "e", "n")
-        yield from ((*label[:-1], f"{last}{end}") for end in ends)
-
-
-_LIST = re.compile(r"[,、]")
-
-
-def _joined(label: Key, shown: str) -> Iterator[Key]:
-    """How a sentence writes a label: "level, department and tenure", "华南的手机" for "华南/手机", department for
-    "C(department)" of a formula, warnings for the level WARN."""
-    if _LIST.search(shown):
-        yield from ((*label[:-1], word, label[-1]) for word in ("and", "und", "y", "et"))
-    first, mark, rest = shown.partition("/")
-    if mark and not shown.isascii():
-        yield (*key_of(first), "的", *key_of(rest))
-    if label[:1] == ("c",) and "C(" in shown:
-        yield label[1:]
-    if len(label) == 1 and len(shown) >= _INFLECTED - 1 and shown.isupper() and shown.isascii():
-        yield (f"{label[0]}ing",)
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:
@@ -574,34 +493,3 @@ def _moment(day: Day) -> tuple[int, int, int, int]:
 def _covers(label: Day, day: Day) -> bool:
     """Whether a label is a part of what a mention says: the year 2023 of "Q4 2023"."""
     return label.fits(day) and any(part is not None for part in label)
-
-
-def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
-    """Whether a label in prose is surely meant: it is no common word, and no single letter that is something else."""
-    word = text[start:end]
-    if len(key) == 1 and (key[0] in NOT_IN_PROSE or key[0].isdigit()):
-        return key[0] == "a" and word == "A" and _is_marked(text, start, end)
-    if len(word) == 1 and word.isascii():
-        return word.isupper() and _is_marked(text, start, end)
-    if word.islower() and word.isascii() and word.isalpha() and len(word) <= 2:
-        return False
-    return text[end : end + 1] != "%"
-
-
-_CODE = re.compile(r"[A-Z]{2}")
-_BEHIND_NUMBER = re.compile(r"\d\s?$")
-
-
-def _is_code(text: str, start: int, end: int) -> bool:
-    """Whether a word is written in capitals among others that are not; behind a number, AM is a time of day."""
-    around = text[max(0, start - 16) : start] + text[end : end + 16]
-    is_mixed = any(char.islower() or (char.isalpha() and not char.isascii()) for char in around)
-    return text[start:end].isupper() and is_mixed and not _BEHIND_NUMBER.search(text, max(0, start - 3), start)
-
-
-def _is_marked(text: str, start: int, end: int) -> bool:
-    """Whether a single letter stands as a name: behind another word, or set off by marks."""
-    before, after = text[:start].rstrip(" "), text[end : end + 1]
-    if before[-1:] in ("", ".", "!", "?", "\n") or before[-1:] == "\u2060":
-        return after in (":", "\u2060", "|", ")") or not re.match(r" [a-z]", text[end : end + 2]) or text[start] != "A"
-    return True

@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from workers.agent.provenance.binding import Mention, Scene
+from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total
 from workers.agent.provenance.matching import bounds, candidates
+from workers.agent.provenance.naming import Mention
 from workers.agent.provenance.numerals import FILLER, Day
 from workers.agent.provenance.rank_words import (
     ARTICLE,
