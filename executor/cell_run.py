@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from executor.cell import Attached, Cell, source_of
-from executor.event_loop import Loop
+from executor.event_loop import Loop, Timer
 from executor.frames import Message, ProtocolError
 from executor.notices import notice
 from executor.session import Session
@@ -17,6 +17,8 @@ REQUEST_KINDS = ("query", "tool")
 NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
 _WAIT_FOR_JOB_S = 30.0
 """A job that was killed is followed by another one, which attaches to the cell within this time."""
+_AGAIN_S = (0.2, 1.0, 3.0)
+"""When it is interrupted again: Python misses a signal that comes just before it waits in the kernel."""
 _WHERE_S = 0.03  # a signal handler in C answers well within it
 
 
@@ -32,6 +34,7 @@ class CellRun:
         self._asked: Attached | None = None
         """Who was asked."""
         self._deadline = loop.call_later(cell.timeout_s, on_timeout)
+        self._again: list[Timer] = []
 
     def stop(self, status: CellStatus, grace_s: float) -> None:
         """Interrupt the cell; kill its subprocess when it does not stop within the grace time."""
@@ -41,11 +44,15 @@ class CellRun:
         self._deadline.cancel()
         self._session.ask_where()
         self._session.interrupt()
+        if self.cell.language == "python":  # the runner of a shell looks by itself for commands that missed it
+            self._again = [self._loop.call_later(after, self._session.interrupt) for after in _AGAIN_S]
         self._deadline = self._loop.call_later(grace_s, lambda: self._session.kill(notice("deaf")))
 
     def ended(self) -> None:
         """The cell has ended: no time limit holds any more."""
         self._deadline.cancel()
+        for timer in self._again:
+            timer.cancel()
 
     def ask(self, message: Message) -> None:
         """Pass a request of the cell on to the first client that answers. Raises ProtocolError for a malformed one."""

@@ -15,6 +15,7 @@ import itertools
 import os
 import signal
 import sys
+import time
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,6 +49,9 @@ from executor.inside.variable_names import (
 from executor.inside.variable_pickles import Keeper, Part, TooLargeToKeep
 
 _getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
+_monotonic = time.monotonic
+_ONE_INTERRUPT_S = 5.0
+"""The host sends an interrupt again, in case it was missed: within this time it disturbs no cell that cleans up."""
 _PIECE = 1 << 20
 _NAMES = 2_000  # that the host takes
 _GONE = 70  # exit code of a runner whose host has gone or speaks nonsense
@@ -76,6 +80,8 @@ class Runner:
         self._workspace = workspace
         self._pid = _getpid()
         self._running = False
+        self._interrupted = 0.0
+        """When a cell was interrupted last."""
         self._future = 0
         self._filename = ""
         self.requests = RequestChannel(self._answer, self._receive, self._leave_if_forked)
@@ -122,7 +128,7 @@ class Runner:
         self._checks = []
         try:
             try:
-                self._running = True
+                self._running, self._interrupted = True, 0.0
                 outcome["result"] = self._execute(code)
                 self._draw(outcome)
                 self._flush()
@@ -269,7 +275,8 @@ class Runner:
         return CellStream(raw, encoding="utf-8", errors="replace", line_buffering=True)
 
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        if self._running:
+        if self._running and (now := _monotonic()) - self._interrupted > _ONE_INTERRUPT_S:
+            self._interrupted = now
             raise KeyboardInterrupt
 
     def _is_own_file(self, filename: str) -> bool:

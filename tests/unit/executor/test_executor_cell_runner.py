@@ -15,7 +15,7 @@ from typing import Any, NoReturn, cast
 import pytest
 from patience import eventually
 
-from executor import cell_runner, durable, home, lifecycle, result_writer, workspace
+from executor import cell_run, cell_runner, durable, home, lifecycle, result_writer, workspace
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint
 from executor.counters import Counters
@@ -49,6 +49,7 @@ class Subprocess:
         self.file_user = self.refused = None
         self.ready, self.gone = True, False
         self.ran: list[str] = []
+        self.interrupts = 0
         self._listener = listener
 
     def begin(self, state: object) -> None:
@@ -68,6 +69,7 @@ class Subprocess:
 
     def interrupt(self) -> None:
         """It would raise KeyboardInterrupt."""
+        self.interrupts += 1
 
     def ask_where(self) -> None:
         """It would write down where it is."""
@@ -757,3 +759,15 @@ def test_the_folder_of_a_subprocess_that_has_ended_is_closed_also_where_no_threa
     desk.subprocess.kill(notice("killed"))
     opened = Path("/proc/self/fd")
     eventually(lambda: folder not in {each.resolve() for each in opened.iterdir()}, "the end of the descriptor")
+
+
+def test_an_interrupt_is_sent_again_until_the_cell_has_ended(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_run, "_AGAIN_S", (0.0, 0.0, 3_600.0))
+    desk.begin("c1")
+    assert desk.notebook.interrupt()
+    desk.until(lambda: desk.subprocess.interrupts == 3)
+    desk.end("c1")
+    assert not desk.notebook.interrupt()
+    desk.begin("c2")
+    desk.turn()
+    assert desk.subprocess.interrupts == 3

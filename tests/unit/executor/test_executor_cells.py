@@ -944,6 +944,27 @@ def test_a_cell_that_is_stopped_while_it_waits_for_rows_leaves_none_for_the_next
     assert result.stdout == "7 2\n"
 
 
+def test_a_cell_that_cleans_up_after_an_interrupt_is_not_interrupted_again(host: SessionClient, thread: str) -> None:
+    code = """
+import time
+try:
+    print("begun", flush=True)
+    time.sleep(600)
+finally:
+    begun = time.monotonic()
+    while time.monotonic() - begun < 1.5:
+        pass
+    cleaned = "up"
+"""
+    printed = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(host.run, thread, "a", code, on_output=lambda *_: printed.set())
+        assert printed.wait(PATIENCE_S)
+        assert host.interrupt(thread) is True
+        assert waiting.result(PATIENCE_S).status == "killed"
+    assert host.run(thread, "b", "print(cleaned)").stdout == "up\n"
+
+
 def test_a_request_whose_job_was_killed_goes_to_the_next_one_that_attaches(host: SessionClient, thread: str) -> None:
     class Killed(BaseException):
         """What kill -9 looks like from inside."""
