@@ -352,14 +352,13 @@ def test_a_shell_comes_back_when_python_died(shells: SessionClient, bash: Bash, 
 def test_a_first_command_that_ends_its_shell_is_followed_by_one_that_lives(
     shells: SessionClient, bash: Bash, thread: str
 ) -> None:
-    """No state has been kept by then. That the host has not ended it shows in what it says when Python does."""
+    """No state has been kept by then. That the host has not ended it shows in what it says when Python does: on a busy
+    machine also that the new shell's state had not come yet."""
     assert bash("exit 3").exit_status == 3
     shells.run(thread, "p", "import os\nos._exit(1)")
     result = bash("echo 2")
-    assert (result.stdout, worded(result, "en")) == (
-        "2\n",
-        "There is a new shell: background processes of the old one have ended.",
-    )
+    assert result.stdout == "2\n"
+    assert worded(result, "en").startswith("There is a new shell: background processes of the old one have ended.")
 
 
 def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a_watcher_counts() -> None:
