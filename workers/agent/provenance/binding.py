@@ -305,7 +305,7 @@ class Scene:
         inside = [other for other in self._figures[claim.span] if start < other.start < end]
         last = max((other.end for other in self._figures[claim.span] if other.end <= start), default=claim.span[0])
         named = [m for m in self.within(last, start) if _chosen(family, [m])]
-        if not 1 < len(inside) == len(named) or _has_mention(self.within(start, end), family):
+        if not 1 < len(inside) == len(named) or _chosen(family, self.within(start, end)):
             return None
         return _chosen(family, [named[inside.index(claim)]])
 
@@ -427,10 +427,6 @@ def _is_alike(one: Claim, other: Claim) -> bool:
     """Whether two figures are written in one way: with the same unit and the same number of decimals."""
     decimals = ({places for _, places in each.numeral.readings} for each in (one, other))
     return bool(one.numeral.unit) and one.numeral.unit == other.numeral.unit and not set.isdisjoint(*decimals)
-
-
-def _has_mention(mentions: Sequence[Mention], family: Family) -> bool:
-    return _chosen(family, mentions) is not None
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:

@@ -225,9 +225,8 @@ class Facts:
             return True
         days = [(day.year, day.month) for day, place in self.days.items() if place.what == "output" and day.day]
         whole = [(year, month) for year, month in days if year is not None and month is not None]
-        months = (
-            (period.month,) if period.month else (period.quarter * 3 - 2, period.quarter * 3) if period.quarter else ()
-        )
+        last = period.month or 3 * (period.quarter or 0)
+        months = (period.month or last - 2, last)
         return bool(whole) and all(min(whole) <= (period.year, month) <= max(whole) for month in months)
 
     def known_day(self, day: Day) -> Place | None:

@@ -308,9 +308,7 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
     return way < 0 or MAGNITUDE.search(text) is not None or DOWN.search(text) is not None
 
 
-_PARTS = frozenset(
-    ["part", "share", "contribution", "anteil", "beitrag", "part", "parte", "contribución", "proportion"]
-)
+_PARTS = frozenset(("part", "share", "contribution", "anteil", "beitrag", "parte", "contribución", "proportion"))
 """Words that make a percentage a part of a change: it has the sign of the whole."""
 
 

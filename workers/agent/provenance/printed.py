@@ -182,7 +182,8 @@ def _numbers_at_end(lines: Sequence[str]) -> bool:
     return all(re.search(r"[\d%]\s*$", line) for line in lines)
 
 
-_IN_PERCENT = re.compile(r"(?<![\d])(?<!\d )[%％]")
+_LONGEST_TITLE = 120
+_IN_PERCENT = re.compile(r"(?<!\d)(?<!\d )[%％]")
 
 
 def _title_above(lines: Sequence[str], at: int) -> str:
@@ -203,7 +204,6 @@ def _note_title(title: str, grid: Grid) -> None:
             fact.percent = fact.percent or not fact.unit
 
 
-_LONGEST_TITLE = 120
 _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")
 """What pandas prints below a series. Its first row is no header, even if its value could be a year."""
 

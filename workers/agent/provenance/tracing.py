@@ -41,7 +41,6 @@ _MOST_TOGETHER = 8
 _MONEY = frozenset(CURRENCIES.values())
 _BESIDE = 2
 """Characters between a figure and a second token of it."""
-_LAST_WORDS = re.compile(r"(?:\S+\s+){0,2}\S+\s*$")
 _FAULTS: dict[Reason, Fault] = {"row": "row", "unit": "unit", "sign": "sign"}
 """What is wrong with a token whose cell shows its value."""
 
@@ -135,8 +134,7 @@ def _follows_no_figure(token: Token, bound: Mapping[int, Token], reading: Readin
 def _alone(token: Token, reading: Reading) -> Traced:
     """A token that follows no figure: it would prove words such as "a quarter more"."""
     line = reading.written[: token.place].rpartition("\n")[2]
-    words = _LAST_WORDS.search(line)
-    text = words[0].strip() if words else line[-1:]
+    text = next(iter(line.rsplit(maxsplit=1)[-1:]), "")
     return Traced(
         token.place - len(text),
         token.place,

@@ -291,5 +291,5 @@ def test_the_same_steps_give_the_same_marks() -> None:
 def test_a_token_behind_words_goes_back() -> None:
     action = decide(turn(*OPENING, finish("North sold 4,321. That is far more than South [=1:4321-1:1234].")))
     assert isinstance(action, CorrectModel)
-    assert '"more than South" in:' in action.text
+    assert '"South" in: North sold 4,321. That is far more than South' in action.text
     assert "Its token follows no figure." in action.text
