@@ -88,11 +88,12 @@ from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.messages import messages, tokens_of
 from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
+from workers.agent.revisions import unfit
 from workers.agent.risks import Touched, touched
 from workers.agent.staged_review import before_plan, staged_review
 from workers.agent.startup import startup_cell
 from workers.agent.text import CHARS_PER_TOKEN, quoted
-from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
+from workers.agent.tools import CHANGES_UNFIT, TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn
 
 _OTHER_TOOLS = ("unknown_tool", "wrong_language")
@@ -194,7 +195,7 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
             if isinstance(intent, Report) and episode.reply.user:
                 return Finish(intent.text, author=episode.reply.author)
             if author_since(episode, intent) and guards.replies_left(turn):
-                return correct(turn, "new_message", intent.call_id, what=what)
+                return correct(turn, "new_message", intent.call_id, what=what, native_tools=turn.native_tools)
             if isinstance(intent, Report) and turn.staged:
                 return staged_review(turn, episode, intent) or _stop_or_change(turn) or _ask(turn)
             if isinstance(intent, Question) and not (guards.replies_left(turn) or episode.reply.user):
@@ -353,6 +354,10 @@ def _ask(turn: Turn) -> Action:
 def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     if intent.reason == "empty_reply":
         return correct(turn, "empty_reply", intent.call_id, native_tools=turn.native_tools)
+    if intent.reason == CHANGES_UNFIT:
+        misfit = unfit(turn.steps, intent.raw)
+        count = misfit.count if misfit else 0
+        return correct(turn, CHANGES_UNFIT, intent.call_id, passage=misfit.passage if misfit else "", count=count)
     text = turn.prompts.render(
         "malformed",
         reason=intent.reason,

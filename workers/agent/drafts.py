@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.steps import CellRan, Checked, Corrected, Finished, Questioned, Replied, Step, ToolCall, Undone
-from workers.agent.intents import Intent, Question, Report
+from workers.agent.intents import Intent, Malformed, Question, Report
 from workers.agent.parse import read_reply
-from workers.agent.tools import ASK_USER, FINISH
+from workers.agent.tools import ASK_USER, CHANGES_UNFIT, FINISH
 from workers.agent.turn import Episode, episodes
 
 _DRAFT = "(a draft that was not posted)"
@@ -60,7 +60,12 @@ def _told(intent: Intent, episode: Episode) -> ToolCall | None:
 
 def _reports(episode: Episode) -> bool:
     intents = read_reply(episode.reply, episode.number).intents
-    return len(intents) == 1 and isinstance(intents[0], Report)
+    return len(intents) == 1 and (isinstance(intents[0], Report) or _is_unfit(intents[0]))
+
+
+def _is_unfit(intent: Intent) -> bool:
+    """Whether it is changes to a draft that could not be made: they quote it."""
+    return isinstance(intent, Malformed) and intent.reason == CHANGES_UNFIT
 
 
 def _is_draft(episode: Episode) -> bool:

@@ -28,6 +28,7 @@ from core.thread_cells import undone_cells
 from workers.agent.about_steps import data_held
 from workers.agent.changes import SILENT, with_changes
 from workers.agent.playbooks import unwanted_playbooks
+from workers.agent.revisions import whole_reports
 from workers.agent.stages import without_feedback
 
 
@@ -41,9 +42,12 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     their cell. A turn of which nothing is left is empty. Once a thread with rows of data sources or answers of tools
     was reset, the cells before have no output. What people left out of the context or edited there is as they want it
     (`changes.py`). What they approved stands without its rounds of feedback. Entries of the team's memory that
-    were changed or removed since, or that the thread may not read any more, are left out.
+    were changed or removed since, or that the thread may not read any more, are left out. A report that came as changes
+    to the one before it is whole.
     """
-    known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
+    known = with_changes(
+        [whole_reports([step for step in steps if not isinstance(step, UnknownStep)]) for steps in turns]
+    )
     undone = undone_cells(known)
     return tuple(
         _standing(_without_playbook(without_feedback(_without_queries(steps))), undone)

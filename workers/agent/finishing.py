@@ -55,7 +55,7 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
     for checked in (step for step in episode.steps if isinstance(step, Checked)):
         if checked.is_final:
             return _post(turn, episode, report)
-        return correct(turn, "not_final", report.call_id, reason=checked.reason)
+        return correct(turn, "not_final", report.call_id, reason=checked.reason, native_tools=turn.native_tools)
     verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
     if verdicts and (verdict := read_verdict(verdicts[-1].text)):
         return RecordVerdict(verdict.is_final, verdict.reason)
@@ -76,7 +76,7 @@ def unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> C
         return None
     figures = told(provenance)
     more = len(provenance.unsourced) - len(figures)
-    return correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
+    return correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more, native_tools=turn.native_tools)
 
 
 def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:

@@ -54,8 +54,8 @@ class Report:
 class Malformed:
     """Nothing that can be acted on.
 
-    `reason` is a key of prompts/malformed.yaml, `detail` says what it is about. `tool` is what the model called, `raw`
-    the arguments that it gave.
+    `reason` is a key of prompts/malformed.yaml, or CHANGES_UNFIT; `detail` says what it is about. `tool` is what the
+    model called, `raw` the arguments that it gave.
     """
 
     call_id: str

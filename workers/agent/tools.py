@@ -16,6 +16,8 @@ from workers.agent.source import compiles
 from workers.agent.text import clean, one_line
 
 RUN_PYTHON, RUN_BASH, ASK_USER, FINISH = "run_python", "run_bash", "ask_user", "finish"
+CHANGES_UNFIT = "changes_unfit"
+"""Why changes to a report cannot be acted on, and the prompt that says so."""
 TITLE_CHARS = 80
 QUESTION_CHARS = 2_000
 MAX_OPTIONS = 8
@@ -73,10 +75,22 @@ TOOLS: tuple[dict[str, Any], ...] = (
     _tool(
         FINISH,
         "Post the final report into the thread and end this turn. Call it alone, after the output of every cell.",
-        ["report"],
+        [],
         report={
             "type": "string",
             "description": "The report in Markdown, the answer first, in the language of the question.",
+        },
+        changes={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
+                "required": ["old", "new"],
+                "additionalProperties": False,
+            },
+            "description": "In place of report, once a report of this question came back: what to change in it. Each "
+            "old is a passage that stands in it exactly once, letter for letter; new replaces it, and is empty to take "
+            "it out. Everything else stays as it was; [] sends it as it was.",
         },
     ),
 )
@@ -140,6 +154,7 @@ _REPORT_KEYS = (
     "summary",
     "output",
 )
+_CHANGES = "changes"
 _QUESTION_KEYS = ("question", "text", "message", "prompt", "query", "content")
 _OPTION_KEYS = ("options", "choices", "answers", "suggestions")
 _OPTION_TEXT_KEYS = ("label", "text", "value", "title", "name", "option")
@@ -163,10 +178,8 @@ def known_name(name: str) -> str | None:
 
 def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:
     """The tool that an object without a tool's name must mean, because one of its keys belongs to this tool alone."""
-    return next(
-        (tool for tool, key in ((RUN_PYTHON, "code"), (FINISH, "report"), (ASK_USER, "question")) if key in arguments),
-        None,
-    )
+    keys = {"code": RUN_PYTHON, "report": FINISH, _CHANGES: FINISH, "question": ASK_USER}
+    return next((tool for key, tool in keys.items() if key in arguments), None)
 
 
 def single_calls(call: ToolCall) -> list[ToolCall]:
@@ -248,9 +261,36 @@ def read_arguments(tool: str, call_id: str, value: Any, called: str = "") -> Int
         return planned(ran, given.get("plan"), given.get("why"), given.get("step"))
     if tool == ASK_USER:
         return _question(call_id, value)
+    if _changes(value) is not None:
+        return Malformed(call_id, CHANGES_UNFIT, tool=FINISH, raw=json.dumps(value, ensure_ascii=False))
     report = _text(value, _REPORT_KEYS).strip()
     partial = isinstance(value, Mapping) and value.get("partial") is True
     return Report(call_id, report, partial) if report else Malformed(call_id, "empty_report", tool=FINISH)
+
+
+def changes_of(raw: str, name: str = FINISH) -> list[Any] | None:
+    """The changes to the last report in a call's arguments, as the model gave them; None if there are none.
+
+    As long as nobody has made them in that report (`revisions.py`), such a call reads as Malformed.
+    """
+    if known_name(name) != FINISH or _CHANGES not in raw:
+        return None
+    try:
+        return _changes(_unwrapped(read_json(clean(raw))))
+    except Unreadable:
+        return None
+
+
+def _changes(value: Any) -> list[Any] | None:
+    if not isinstance(value, Mapping) or any(value.get(key) for key in _REPORT_KEYS):
+        return None
+    changes = value.get(_CHANGES)
+    if isinstance(changes, str):
+        try:
+            changes = read_json(changes)
+        except Unreadable:
+            return None
+    return [changes] if isinstance(changes, Mapping) else changes if isinstance(changes, list) else None
 
 
 def run_python(call_id: str, code: str, title: str = "", language: str = "python") -> Intent:

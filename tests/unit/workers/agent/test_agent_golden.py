@@ -392,10 +392,15 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             for reason in ("unknown_tool", "wrong_language")
             for detail, bash, inside in (("bash", True, ""), ("sql", True, ASKED), ("sql", False, ASKED))
         ],
+        "changes_unfit": [
+            {"passage": passage, "count": count} for passage, count in (("", 0), ("West sold 88", 0), ("South", 2))
+        ],
         "repair_bash": [{"status": status} for status in ("error", "timeout", "killed", "died", "undone")],
         "empty_reply": [{"native_tools": True}, {"native_tools": False}],
         "no_data_read": [{"paths": ["a.csv"]}, {"paths": ["a.csv", "b.csv"]}],
-        "not_final": [{"reason": "the months are missing"}, {"reason": ""}],
+        "not_final": [
+            {"reason": "the months are missing", "native_tools": True}, {"reason": "", "native_tools": False},
+        ],
         "too_early": [{"what": "report"}],
         "unsourced": [
             {
@@ -409,15 +414,23 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                     ]
                 ],
                 "more": 3,
+                "native_tools": True,
             },
-            {"figures": [{"figure": "4", "sentence": "4.", "reason": "unknown", "near": [], "fault": ""}], "more": 0},
+            {
+                "figures": [{"figure": "4", "sentence": "4.", "reason": "unknown", "near": [], "fault": ""}],
+                "more": 0,
+                "native_tools": False,
+            },
         ],
         "layout": [
             {"sections": LAYOUT, "missing": missing, "invented": invented}
             for missing, invented in [(LAYOUT[1:], ()), ((), ("Outlook",)), (("Limits",), ("Outlook", "By me"))]
         ],
         "skipped": [{"why": "failed"}, {"why": "asked"}],
-        "new_message": [{"what": "question"}],
+        "new_message": [
+            {"what": "question", "native_tools": True}, {"what": "report", "native_tools": True},
+            {"what": "report", "native_tools": False},
+        ],
         "out_of_cells": [{"max_cells": 20, "native_tools": True}, {"max_cells": 20, "native_tools": False}],
         "change_of_approach": [
             {"what": "error", "count": 3, "detail": "KeyError: 'amount'", "ran": False},
