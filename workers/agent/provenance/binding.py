@@ -10,7 +10,7 @@ from itertools import islice
 
 from workers.agent.provenance.claims import Claim, Reading
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
-from workers.agent.provenance.naming import LONGEST, Mention, Names
+from workers.agent.provenance.naming import LONGEST, Mention, Names, place_of
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import Key, key_of, words_in
 
@@ -24,6 +24,8 @@ _ANOTHER = re.compile(
 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
 _ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
+_PART_END = re.compile(r"[;；]")
+"""Names behind it say nothing of a figure before it."""
 _CONTRAST = re.compile(
     r"(?:\b(?:against|versus|vs\.?|than|instead of|rather than|gegen|zu|als|statt|anstatt|au lieu de|en lugar de)\b|"
     r"对)[\s\u2060]*$",
@@ -35,6 +37,7 @@ _CONTRAST = re.compile(
 _COMPARED = re.compile(
     r"(?:\b(?:compared (?:to|with)|relative to|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
     r"(?:mehr|weniger|\w{3,20}er)\b[^.;:]{0,30}\bals|par rapport à|(?:plus|moins)\b[^.;:]{0,30}\bqu[e']|frente a|"
+    r"against(?:[\s\u2060]+the[\s\u2060]+(?:average|mean|level)[\s\u2060]+(?:of|in))?|"
     r"respecto a|(?:más|menos|mayor|menor)\b[^.;:]{0,30}\bque)(?:[\s\u2060]+(?:in|im|en|for|of|the|dem|Jahr|"
     r"Monat|année|el|la|l['’]))*|[%％][\s\u2060]+(?:on|over|above|below|from|zu|sur|sobre)|[与跟同较比])[\s\u2060]*$",
     re.IGNORECASE,
@@ -92,7 +95,8 @@ class Scene:
         for family in facts.families:
             for label in family.labels:
                 self._of[label].append(family)
-        self.mentions = sorted([*self._names.find(reading.text, prose=True), *self._names.whole(reading.names)])
+        found = [*self._names.find(reading.text, prose=True), *self._names.whole(reading.names)]
+        self.mentions = sorted(found, key=place_of)
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
         self._claims: dict[tuple[int, int], int] = defaultdict(int)
@@ -255,7 +259,8 @@ class Scene:
             before = before[-1:]
         if before:
             return _chosen(family, before)
-        behind = (m for m in self.within(claim.clause[1], claim.span[1]) if m not in others)
+        part = _PART_END.search(self.reading.text, claim.clause[1], claim.span[1])
+        behind = (m for m in self.within(claim.clause[1], part.start() if part else claim.span[1]) if m not in others)
         after = [m for m in behind if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
 
@@ -293,6 +298,9 @@ class Scene:
         named = [m for m in self.within(*claim.span) if _chosen(family, [m])]
         if not 1 < len(named) == len(figures) or named[-1].end > figures[0].start or claim not in figures:
             return None
+        text = self.reading.text
+        if any(_COMPARED_BEHIND.match(text, m.end) or _CONTRAST.search(text, claim.span[0], m.start) for m in named):
+            return None  # "B is 1.5 warmer than A": the figure is of both
         return _chosen(family, [named[figures.index(claim)]])
 
     def _respective(self, claim: Claim, family: Family) -> frozenset[Label] | None:
@@ -332,7 +340,7 @@ class Scene:
 
     def _by_heading(self, claim: Claim, family: Family) -> frozenset[Label] | None:
         above = [span for span in self.reading.headings if span[1] <= claim.start]
-        return _chosen(family, self.within(*above[-1])) if above else None
+        return _with_days_between(_chosen(family, self.within(*above[-1])), family) if above else None
 
     def conflict(self, claim: Claim, fact: Fact) -> Label | None:
         """The label of the fact that contradicts the claim, because the claim names another label of its family. None
@@ -469,6 +477,15 @@ def _other_days(family: Family, bases: Sequence[Mention]) -> frozenset[Label] | 
     """The dates of a family without those that a figure is only compared with. None where no date is left."""
     compared = _chosen(family, bases) or frozenset()
     return frozenset(label for label in family.labels if isinstance(label, Day) and label not in compared) or None
+
+
+def _with_days_between(named: frozenset[Label] | None, family: Family) -> frozenset[Label] | None:
+    """The labels with all dates between the first and the last one: a heading "August to October" has September."""
+    days = sorted((label for label in named or () if isinstance(label, Day)), key=_moment)
+    if named is None or len(days) < 2:
+        return named
+    first, last = _moment(days[0]), _moment(days[-1])
+    return named | {label for label in family.labels if isinstance(label, Day) and first <= _moment(label) <= last}
 
 
 def _former(family: Family, named: frozenset[Label]) -> frozenset[Label]:

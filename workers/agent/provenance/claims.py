@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workers.agent.provenance.grids import unit_of
-from workers.agent.provenance.numerals import FILLER, Marks, Numeral, marks_of, scan
+from workers.agent.provenance.numerals import FILLER, RANGE, Marks, Numeral, marks_of, scan, with_shared_units
 from workers.agent.provenance.words import SCALES, UNITS
 
 MAX_REPORT = 60_000
@@ -51,7 +51,10 @@ _BLANKED = (
     # Names of methods, not results: confidence levels, the fences of quartiles, thresholds of p.
     re.compile(
         r"(?<![\d.,])(?:80|90|95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:iges? |-?)?(?:confidence|"
-        r"CI\b|KI\b|interval|prediction|Konfidenz|置信|percentile|Perzentil)", re.IGNORECASE),
+        r"CI\b|KI\b|interval|prediction|Konfidenz|置信|信頼|区间|区間|percentile|Perzentil)", re.IGNORECASE),
+    re.compile(
+        r"\b(?:IC|CI|KI|intervalles? de confiance|intervalos? de confianza)[ :]*(?:(?:à|de|del|al)[ ]+)?"
+        r"(?:80|90|95|99(?:[.,]9)?)[ ]?%", re.IGNORECASE),
     re.compile(
         r"(?<![\d.,])(?:10|5|1|0[.,]1)\s?%[ -]*(?:-?\s?)?"
         r"(?:level|significance|Niveau|Signifikanz|显著)", re.IGNORECASE),
@@ -74,8 +77,10 @@ _SENTENCE = re.compile(
     r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=[^\S\n]*(?:\||#))|(?<=[^\n])\n(?=#)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|(?<![\d.,])\b\d{1,2})\.$"
+    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z])\.$"
 )
+_ORDINAL = re.compile(r"(?<![\d.,])\b\d{1,2}\.$")
+"""Where commas stand before decimals, "2. Platz" goes on. In English "Tier 2." ends a sentence."""
 _CLAUSE = re.compile(
     r"[,;:](?=[\s\u2060\u3400-\u9fff])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
     r"et|y|followed by|–|—|vs\.?|versus|against|compared (?:to|with)|contre|frente a|gegenüber|→)(?=[ \u2060])|而|其次"
@@ -142,18 +147,22 @@ def read_report(report: str) -> Reading:
     """The claims of a report's Markdown, at most of its first 60,000 characters."""
     text = blanked(report[:MAX_REPORT])
     reading = Reading(text, report[:MAX_REPORT], marks=marks_of(text), names=_names(report[:MAX_REPORT]))
-    numerals = _with_shared_units(scan(text, reading.marks), text)
+    numerals = with_shared_units(scan(text, reading.marks), text, RANGE)
     tables = list(_tables(text, reading.names))
     inside = [(start, end) for start, end, _ in tables]
     for number, (start, end, rows) in enumerate(tables):
         reading.claims += _table_claims(_within(numerals, start, end), rows, number)
-    for span in _spans(text, inside):
+    for span in _spans(text, inside, ordinals=reading.marks != "point"):
         reading.claims += [_claim(one, text, span) for one in _within(numerals, *span)]
     reading.headings = [match.span() for match in _HEADING.finditer(text)]
     reading.claims = [
         claim
         for claim in reading.claims
-        if not (_is_basis(claim.numeral, text) or _only_names(claim.numeral, text, reading.headings))
+        if not (
+            _is_basis(claim.numeral, text)
+            or _only_names(claim.numeral, text, reading.headings)
+            or _is_day_of_month(claim, text)
+        )
     ]
     reading.claims.sort(key=lambda claim: claim.start)
     return reading
@@ -165,24 +174,6 @@ def _within(numerals: Sequence[Numeral], start: int, end: int) -> Sequence[Numer
     return numerals[first : bisect_left(numerals, end, key=lambda one: one.start)]
 
 
-_RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|–|-|—|~|至|到)[\s\u2060]*$", re.IGNORECASE)
-
-
-def _with_shared_units(numerals: list[Numeral], text: str) -> list[Numeral]:
-    """ "from 0.15 to 1.26 percentage points": the first figure has the unit of the second."""
-    found = list(numerals)
-    for at in range(len(found) - 2, -1, -1):
-        one, behind = found[at], found[at + 1]
-        alike = (
-            one.kind == behind.kind == "number"
-            and not one.unit
-            and behind.unit in ("%", "pp", "eur", "usd", "gbp", "cny")
-        )
-        if alike and _RANGE.match(text[one.end : behind.start]):
-            found[at] = replace(one, unit=behind.unit, bare=False)
-    return found
-
-
 _BASIS = re.compile(r"(?:\b(?:per|je|pro|par|por)|每)[\s\u2060]*$", re.IGNORECASE)
 
 
@@ -191,6 +182,22 @@ def _is_basis(one: Numeral, text: str) -> bool:
     digits = re.sub(r"\D", "", one.text)
     round_one = digits.rstrip("0") == "1" and one.unit not in ("%", "eur", "usd", "gbp", "cny")
     return round_one and _BASIS.search(text, max(0, one.start - 8), one.start) is not None
+
+
+_MONTH_BEFORE = re.compile(r"\d\s?月")
+_DAY_BEHIND = re.compile(r"[\s\u2060]*[日号](?![間间数元本])")
+
+
+def _is_day_of_month(claim: Claim, text: str) -> bool:
+    """Whether a number is a day of a month that its sentence names before: 31 in "7月28日まで、29日から31日"."""
+    one = claim.numeral
+    return (
+        one.bare
+        and one.kind == "number"
+        and 1 <= one.readings[0][0] <= 31
+        and _DAY_BEHIND.match(text, one.digits_end) is not None
+        and _MONTH_BEFORE.search(text, claim.span[0], one.start) is not None
+    )
 
 
 def _only_names(one: Numeral, text: str, headings: Sequence[tuple[int, int]]) -> bool:
@@ -266,8 +273,9 @@ def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
     return Claim(one, span, (clause[0], clause[1]), small=small)
 
 
-def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The sentences and list items outside tables."""
+def _spans(text: str, inside: Sequence[tuple[int, int]], *, ordinals: bool) -> Iterator[tuple[int, int]]:
+    """The sentences and list items outside tables. `ordinals`: a point behind a number may make it an ordinal one."""
+    goes_on = (_ABBREVIATION, _ORDINAL) if ordinals else (_ABBREVIATION,)
     edges = [0]
     for start, end in inside:
         edges += [start, end]
@@ -275,9 +283,8 @@ def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
     for begin, stop in zip(edges[::2], edges[1::2], strict=True):
         start = begin
         for match in _SENTENCE.finditer(text, begin, stop):
-            if match[0][0] not in "。！？\n" and _ABBREVIATION.search(
-                text, max(start, match.start() - 12), match.start()
-            ):
+            before = (text, max(start, match.start() - 12), match.start())
+            if match[0][0] not in "。！？\n" and any(one.search(*before) for one in goes_on):
                 continue
             yield from _pieces(text, start, match.start() + (match[0][0] in "。！？"))
             start = match.end()

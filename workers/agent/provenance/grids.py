@@ -13,11 +13,13 @@ from workers.agent.provenance.words import SCALES, key_of
 
 _PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
 _UNIT_IN_NAME = re.compile(
-    r"(?:[(\[_ ,/]|^)(?P<unit>k€|t€|k ?eur|t ?eur|k ?usd|k\$|m€|mio\.? ?€|meur|musd|eur|usd|gbp|cny|"
-    r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|[kmgt]?wh|[kmg]w|min|minutes|hours|h|days|万元|亿元|千元|元)"
-    r"(?:[)\]_ ,./]|$)",
+    r"(?:[(\[（_ ,/]|^)(?P<unit>k€|t€|k ?eur|t ?eur|k ?usd|k\$|m€|mio\.? ?€|meur|musd|eur|usd|gbp|cny|"
+    r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|[kmgt]?wh|[kmg]w|min|minutes|hours|h|days|万元|亿元|千元|元|个?百分点)"
+    r"(?:[)\]）_ ,./]|$)",
     re.IGNORECASE,
 )
+_PERCENT_AT_END = re.compile(r"(?:^|[^\d\s])[ (\[（,]*[%％][)\]）]?$")
+"""A name such as "share of EUR %". What stands before is what the share is of. "high 95 %" names a bound."""
 _UNIT_AT_END = re.compile(
     r"(?:^|[_(\[ ,/（])(?P<unit>(?i:ms|milliseconds|secs?|seconds|sekunden|mins|minuten|hrs|stunden|bytes|[kmgt]b)|"
     r"(?<=[_(\[])[sg]|毫秒|秒|分钟|小时)[)\]）]?$"
@@ -33,7 +35,8 @@ _NAMED_UNITS = {
     "musd": ("usd", 1e6), "eur": ("eur", 1.0), "€": ("eur", 1.0), "usd": ("usd", 1.0), "$": ("usd", 1.0),
     "gbp": ("gbp", 1.0), "£": ("gbp", 1.0),
     "cny": ("cny", 1.0), "rmb": ("cny", 1.0), "¥": ("cny", 1.0), "元": ("cny", 1.0),
-    "万元": ("cny", 1e4), "亿元": ("cny", 1e8), "千元": ("cny", 1e3), "%": ("%", 1.0), "pct": ("%", 1.0),
+    "万元": ("cny", 1e4), "亿元": ("cny", 1e8), "千元": ("cny", 1e3), "个百分点": ("pp", 1.0), "百分点": ("pp", 1.0),
+    "%": ("%", 1.0), "pct": ("%", 1.0),
     "percent": ("%", 1.0), "prozent": ("%", 1.0), "min": ("min", 1.0), "minutes": ("min", 1.0), "hours": ("h", 1.0),
     "h": ("h", 1.0), "days": ("d", 1.0), "kg": ("kg", 1.0), "km": ("km", 1.0),
     "wh": ("wh", 1.0), "kwh": ("kwh", 1.0), "mwh": ("mwh", 1.0), "gwh": ("gwh", 1.0), "twh": ("twh", 1.0),
@@ -224,6 +227,8 @@ def unit_of(name: str) -> tuple[str, float]:
     unit.
     """
     flat = name.replace("_", " ")
+    if _PERCENT_AT_END.search(flat.strip()):
+        return "%", 1.0
     match = _UNIT_IN_NAME.search(flat) or _UNIT_AT_END.search(name.strip())
     if match is not None and match.start("unit") == 0 and match["unit"].casefold() == "min":
         return "", 1.0

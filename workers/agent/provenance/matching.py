@@ -231,7 +231,7 @@ def _unit_fits(
             return own == unit
         if facts.contradicts(fact, unit, bounds(claim, scene.reading.text)[0].value, fact.value):
             return False
-        if own == "%" or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
+        if own in ("%", "pp") or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
             return False
         return not facts.currencies or unit in facts.currencies
     if own in ("%", "pp") and not unit:

@@ -26,6 +26,11 @@ class Mention(NamedTuple):
     label: Label
 
 
+def place_of(mention: Mention) -> tuple[int, int]:
+    """Where a mention stands. A label and a date at one place cannot be compared."""
+    return mention.start, mention.end
+
+
 class Names:
     """The labels of these families."""
 
@@ -49,7 +54,7 @@ class Names:
         if may_be_code and _CODE.fullmatch(shown.strip()):
             self._codes.add(label)
         self._labels.add(label)
-        for form in (*_inflected(label), *_joined(label, shown)):
+        for form in (*_inflected(label), *_joined(label, shown), *_without_bracket(shown)):
             self._forms.setdefault(form, label)
 
     def whole(self, names: Sequence[tuple[int, int, str]]) -> Iterator[Mention]:
@@ -85,7 +90,7 @@ class Names:
                 step = length
                 break
             at += step
-        return sorted(found)
+        return sorted(found, key=place_of)
 
 
 def _inflected(label: Key) -> Iterator[Key]:
@@ -94,6 +99,14 @@ def _inflected(label: Key) -> Iterator[Key]:
     if len(last) >= _INFLECTED and last.isalpha():
         ends = ("n", "r", "s", "m") if last.endswith("e") else ("en", "e", "n")
         yield from ((*label[:-1], f"{last}{end}") for end in ends)
+
+
+def _without_bracket(shown: str) -> Iterator[Key]:
+    """What a sentence writes of "Delivery (delay, parcel)": the words before the bracket."""
+    name, bracket, _ = shown.partition("(" if "(" in shown else "（")
+    short = key_of(name)
+    if bracket and len("".join(short)) >= _INFLECTED and not any(map(str.isdigit, name)):
+        yield short
 
 
 _LIST = re.compile(r"[,、]")

@@ -139,6 +139,7 @@ _DATES = (
     ),
     ("my", re.compile(rf"\b({_MONTH})\.?,?(?:[ -]| del? )({_YEAR})\b", re.IGNORECASE)),
     ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
+    ("my0", re.compile(rf"(?<![A-Za-z0-9_.,-])(0[1-9])\.({_YEAR})(?![\d]|[.,]\d)")),
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
@@ -243,6 +244,32 @@ def _joined(numbers: list[Numeral], text: str) -> list[Numeral]:
     return found
 
 
+RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|à|a|et|y|hasta|–|-|—|~|～|〜|から|至|到)[\s\u2060]*$", re.IGNORECASE)
+"""What stands between two figures of one unit in a sentence."""
+SPAN = re.compile(r"^[\s\u2060]*(?:to|bis|à|hasta|–|—|~|～|〜|から|至|到)[\s\u2060]*$", re.IGNORECASE)
+"""What stands between the ends of a span in an output, where "and" only lists."""
+_SHARED_UNITS = ("%", "pp", "eur", "usd", "gbp", "cny")
+_ALIKE = 20
+"""The ends of a span with one scale differ by no more than this factor: "3.2 to 4.1 million", not "800 to 1.2
+million"."""
+
+
+def with_shared_units(numerals: list[Numeral], text: str, between: re.Pattern[str]) -> list[Numeral]:
+    """ "from 0.15 to 1.26 percentage points": the first figure has the unit and the scale of the second."""
+    found = list(numerals)
+    for at in range(len(found) - 2, -1, -1):
+        one, behind = found[at], found[at + 1]
+        shares = one.kind == behind.kind == "number" and not one.unit and one.scale == 1.0
+        if not shares or not (behind.unit in _SHARED_UNITS or behind.scale != 1.0):
+            continue
+        if between.match(text[one.end : behind.start]):
+            sizes = sorted(each.readings[0][0] for each in (one, behind))
+            scale = behind.scale if sizes[1] <= sizes[0] * _ALIKE else 1.0
+            unit = behind.unit if behind.unit in _SHARED_UNITS else ""
+            found[at] = replace(one, unit=unit, scale=scale, bare=False)
+    return found
+
+
 def _goes_on(before: Numeral, one: Numeral) -> bool:
     """Whether a number stands right behind a Chinese or Japanese scale that is larger than its own."""
     return before.end == one.start and before.text[-1:] in "亿億兆万萬" and before.scale > one.scale and not one.sign
@@ -330,6 +357,8 @@ def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - o
             day = Day(number(2), _MONTHS[(given[0] or "").casefold()], number(1))
         case "dmonthy":
             day = Day(number(2), _MONTHS[(given[1] or "").casefold()], number(0))
+        case "my0":
+            day = Day(number(1), number(0))
         case "my":
             day = Day(number(1), _MONTHS[(given[0] or "").casefold()])
         case "ym":

@@ -341,6 +341,7 @@ def _chart(chart: ChartData, number: int, cell_id: str, turn: int, facts: Facts)
 def _code(step: CellRan, number: int, facts: Facts) -> None:
     """Parameters that the code sets: thresholds, limits, shares. Numbers that it lists as data are not included."""
     parameters, texts = _written(step.code) if step.language == "python" else ((), "")
+    _said(step.error.rstrip().rpartition("\n")[2][:_ERROR_CHARS], Place("output", number, step.cell_id), facts)
     for value in parameters:
         place = Place("code", number, step.cell_id, about="a parameter in the code")
         facts.facts.append(Fact(abs(float(value)), None, place, given=True, percent=True, turn=0))
@@ -361,6 +362,8 @@ def _parameters(parsed: ast.Module) -> Iterator[int | float]:
         inside: list[ast.expr] = []
         if isinstance(node, ast.Compare):
             inside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value):
+            yield from (float(value) for value in _SQL_PARAMETER.findall(node.value[:_SQL_CHARS])[:_SQL_PARAMETERS])
         elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id == "print"):
             inside = [*node.args, *(keyword.value for keyword in node.keywords)]
         for one in inside:
@@ -368,8 +371,19 @@ def _parameters(parsed: ast.Module) -> Iterator[int | float]:
                 yield one.value
 
 
+_SQL = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
+_SQL_PARAMETER = re.compile(
+    r"(?:[<>=]=?|\bbetween|\band|\binterval|\blimit)\s*'?(\d{1,12}(?:\.\d{1,6})?)(?![\d.:/-])", re.IGNORECASE
+)
+"""What a statement compares with, and how long its intervals are."""
+_SQL_DAY = re.compile(r"(?<![\d-])(?:19|20)\d\d-\d\d-\d\d(?!\d)")
+_SQL_CHARS, _SQL_PARAMETERS, _ERROR_CHARS = 20_000, 50, 400
+
+
 def _texts(parsed: ast.Module) -> Iterator[str]:
     for node in ast.walk(parsed):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value):
+            yield from _SQL_DAY.findall(node.value[:_SQL_CHARS])[:_SQL_PARAMETERS]
         if isinstance(node, ast.Compare | ast.Subscript | ast.Call):
             for one in ast.iter_child_nodes(node):
                 if isinstance(one, ast.Constant) and isinstance(one.value, str) and len(one.value) < 40:

@@ -21,7 +21,7 @@ from workers.agent.provenance.grids import (
 )
 from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
-from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
+from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, scan, with_shared_units
 from workers.agent.provenance.words import Key, key_of, words_in
 
 MAX_TEXT = 64_000
@@ -221,15 +221,20 @@ def _are_heading(span: tuple[int, int], below: Sequence[str]) -> bool:
 
 def _are_names(start: int, end: int, before: tuple[int, int], lines: Sequence[str]) -> bool:
     """Whether a column goes on what the first one begins, as in "Customer Fink", "Customer Huber": it has no heading of
-    its own, and each row has both parts."""
+    its own, and each row has both parts, or neither one below a name that goes on.
+
+    Numbers go on a name where further columns have headings: "Tier 1", "Tier 2".
+    """
     rows = [line for line in lines if line[start:end].strip()]
-    heads = [line for line in lines if not line[start:end].strip()]
+    top = next((at for at, line in enumerate(lines) if line[start:end].strip()), 0)
+    bare = [line for line in lines[top:] if not line[start:end].strip()]
+    numbered = any(map(str.isdigit, "".join(line[start:end] for line in rows)))
     return (
         before[0] == 0
-        and 0 < len(heads) <= _MOST_HEADINGS < len(rows) + 1
-        and heads == list(lines[: len(heads)])
+        and 0 < top <= _MOST_HEADINGS < len(rows) + 1
+        and not any(line[slice(*before)].strip() for line in bare)
         and all(line[slice(*before)].strip() for line in rows)
-        and not any(map(str.isdigit, "".join(line[start:end] for line in rows)))
+        and (not numbered or any(line[end:].strip() for line in lines[:top]))
     )
 
 
@@ -253,7 +258,9 @@ def _table(
     values = [[number_in(cell, reader.marks) for cell in row] for _, row in kept]
     heads = _head_rows([row for _, row in kept], values, series=series)
     body = kept[heads:]
-    if not body or len(body[0][1]) < 2 or (len(body) < 2 and (aligned or not heads)):
+    if not body or len(body[0][1]) < 2:
+        return False
+    if len(body) < 2 and (not heads or (aligned and not _stands_below(block))):
         return False
     width = max(len(row) for _, row in body)
     words = [
@@ -269,6 +276,18 @@ def _table(
         add_index(index, body, reader, found)
     note_days(block, reader, found, line - 1)
     return True
+
+
+_WORDS_TOGETHER = re.compile(r"\S+(?: \S+)*")
+
+
+def _stands_below(block: Sequence[str]) -> bool:
+    """Whether each figure of a single row ends where a heading above it ends, as pandas writes a table of one row."""
+    if len(block) != 2 or not block[0][:1].isspace():
+        return False
+    ends = {match.end() for match in _WORDS_TOGETHER.finditer(block[0])}
+    figures = [match.end() for match in _FIGURE.finditer(block[1])]
+    return len(figures) >= 2 and ends.issuperset(figures)
 
 
 def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral | None]], *, series: bool) -> int:
@@ -354,7 +373,7 @@ def _shape(line: str) -> int:
 
 def _figures(line: str, marks: Marks) -> list[Numeral]:
     """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next."""
-    found = scan(line, marks)
+    found = with_shared_units(scan(line, marks), line, SPAN)
     for at, one in enumerate(found):
         labels_next = at + 1 < len(found) and line[one.end : found[at + 1].start].strip(" :=") == ""
         if one.bare and one.kind == "date" and not labels_next and _LABELLED.search(line, 0, one.start):
@@ -401,7 +420,7 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
             after = re.match(r"\s?[^\d,;|()\n]{0,40}", line[one.end :])
             words = set(key_of(piece)) | set(key_of(head)) | set(key_of(after[0] if after else ""))
             own_keys = keys
-            name = piece.rpartition(":")[2].strip(" =:$€£(-")
+            name = piece.rstrip(" =:").rpartition(":")[2].strip(" =:$€£(-")
             if keys and len(numbers) > 1 and (column := label_of(name)) and name.strip() != head:
                 columns.add(column, name)
                 own_keys = (*keys, (columns, column))
@@ -430,7 +449,7 @@ def _distinct(label: Key, shared: set[str]) -> Key:
     return label if all(word.isdigit() for word in own) else own
 
 
-_APART = re.compile(r"^\d{1,3}(?: \d{3})+(?=$|\.\d)")
+_APART = re.compile(r"^[-−]?\d{1,3}(?: \d{3})+(?=$|\.\d)")
 
 
 def _parts(line: str, one: Numeral, marks: Marks) -> list[Numeral]:

@@ -308,6 +308,8 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     When the value is that of another row, a fact that names no row is not enough.
     """
     fits = [each for each in found if not each.against]
+    if (asked := next((each for each in fits if _is_asked(claim, each.fact)), None)) is not None:
+        return asked
     wrong = [
         each
         for each in found
@@ -325,6 +327,11 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         if any(_has_own(claim, each.fact, work) for each in wrong):
             return None
     return fits[0] if fits else None
+
+
+def _is_asked(claim: Claim, fact: Fact) -> bool:
+    """Whether a person gave just this figure with its unit: the 8 hours of "P1 within 8 h"."""
+    return fact.place.what == "question" and bool(fact.unit) and fact.unit == claim.numeral.unit
 
 
 def _is_exact(claim: Claim, fact: Fact, work: _Work) -> bool:

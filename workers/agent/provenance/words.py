@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 
 _TOKEN = re.compile(r"[a-z0-9\u00b2\u00df-\u024f]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", re.IGNORECASE)
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+"""Where a word in a name ends: churnRate has two. iOS, eBay and pH are one."""
 
 Key = tuple[str, ...]
 """A label as its words, folded: "churn_rate" → ("churn", "rate"). A Chinese character is a word."""
@@ -72,6 +73,7 @@ SAME_UNIT = {
 
 PERCENT_WORDS = frozenset(
     "percent percentage pct prozent perc share rate ratio growth change margin anteil quote return returns proportion "
+    "discount disc rabatt remise descuento "
     "fraction conversion churn retention yoy mom cagr wachstum veränderung rendite missing r2 率 比 占".split()
 )
 """Words of a label or a title that let a bare number stand for a percentage."""
@@ -143,7 +145,7 @@ BACK = re.compile(
     r"\b(?:earlier|previous\w*|before|last time|(?:whole|entire|full) (?:file|data\w*|table|period)|"
     r"so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
     r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|"
-    r"先前|上次|上一轮|整个|全部数据|仍",
+    r"先前|前回|上次|上一轮|整个|全部数据|仍",
     re.IGNORECASE,
 )
 """Words with which a report refers to an earlier turn."""
@@ -200,8 +202,8 @@ def key_of(text: str) -> Key:
 
 
 def stem(word: str) -> str:
-    """An English word without its plural s."""
-    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" and word.isascii() else word
+    """A word without the s of its plural."""
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word
 
 
 def tokens(text: str) -> list[tuple[int, int, str]]:
