@@ -24,6 +24,8 @@ _ANOTHER = re.compile(
 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
 _ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
+_PER = re.compile(r"[\s\u2060]+(?:je|pro|per|par|por|a|each)[\s\u2060]+\w+(?=[\s\u2060]?[(（])")
+"""What a figure is per, before its bracket: "1.60 EUR per click (Marketplace, April)"."""
 _PART_END = re.compile(r"[;；]")
 """Names behind it say nothing of a figure before it."""
 _CONTRAST = re.compile(
@@ -328,7 +330,8 @@ class Scene:
     def _own_remark(self, claim: Claim) -> Sequence[Mention]:
         """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)". Others are compared
         there, each with a figure of the same kind: "39.64 % (ads 32.40 %, organic 31.23 %)"."""
-        found = _REMARK.match(self.reading.text, claim.end)
+        per = _PER.match(self.reading.text, claim.end)
+        found = _REMARK.match(self.reading.text, per.end() if per else claim.end)
         if found is None:
             return ()
         inside = [other for other in self._figures[claim.span] if found.start() < other.start < found.end()]

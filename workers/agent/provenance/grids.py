@@ -18,8 +18,8 @@ _UNIT_IN_NAME = re.compile(
     r"(?:[)\]）_ ,./]|$)",
     re.IGNORECASE,
 )
-_PERCENT_AT_END = re.compile(r"(?:^|[^\d\s])[ (\[（,]*[%％][)\]）]?$")
-"""A name such as "share of EUR %". What stands before is what the share is of. "high 95 %" names a bound."""
+_PERCENT_AT_END = re.compile(r"(?<![A-Za-z\d.,])(?P<bound>\d{1,3}(?:[.,]\d+)?\s?)?[%％][)\]）]?$")
+"""A name such as "share of EUR %", "risk 2025Q1 %". "high 95 %" names a bound, and says nothing of its unit."""
 _UNIT_AT_END = re.compile(
     r"(?:^|[_(\[ ,/（])(?P<unit>(?i:ms|milliseconds|secs?|seconds|sekunden|mins|minuten|hrs|stunden|bytes|[kmgt]b)|"
     r"(?<=[_(\[])[sg]|毫秒|秒|分钟|小时)[)\]）]?$"
@@ -227,7 +227,7 @@ def unit_of(name: str) -> tuple[str, float]:
     unit.
     """
     flat = name.replace("_", " ")
-    if _PERCENT_AT_END.search(flat.strip()):
+    if (percent := _PERCENT_AT_END.search(flat.strip())) and not percent["bound"]:
         return "%", 1.0
     match = _UNIT_IN_NAME.search(flat) or _UNIT_AT_END.search(name.strip())
     if match is not None and match.start("unit") == 0 and match["unit"].casefold() == "min":
@@ -263,6 +263,17 @@ def make_fact(
         turn=turn,
         given=given,
     )
+
+
+_MONTH_AS_NUMBER = re.compile(r"(?<![\w.,-])(0[1-9]|1[0-2])\.((?:19|20)\d\d)(?!\d|[.,]\d)")
+"""03.2026, as German files write a month. It stays a number, too: 10.2026 may be one."""
+
+
+def note_months(lines: Sequence[str], reader: Reader, found: Found) -> None:
+    """Note the months that are written as numbers."""
+    for number, line in enumerate(lines, 1):
+        for match in _MONTH_AS_NUMBER.finditer(line[:20_000]):
+            found.days.setdefault(Day(int(match[2]), int(match[1])), reader.place(number, line[:80]))
 
 
 def note_days(lines: Sequence[str], reader: Reader, found: Found, at: int) -> None:

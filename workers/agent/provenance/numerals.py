@@ -139,7 +139,6 @@ _DATES = (
     ),
     ("my", re.compile(rf"\b({_MONTH})\.?,?(?:[ -]| del? )({_YEAR})\b", re.IGNORECASE)),
     ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
-    ("my0", re.compile(rf"(?<![A-Za-z0-9_.,-])(0[1-9])\.({_YEAR})(?![\d]|[.,]\d)")),
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
@@ -357,8 +356,6 @@ def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - o
             day = Day(number(2), _MONTHS[(given[0] or "").casefold()], number(1))
         case "dmonthy":
             day = Day(number(2), _MONTHS[(given[1] or "").casefold()], number(0))
-        case "my0":
-            day = Day(number(1), number(0))
         case "my":
             day = Day(number(1), _MONTHS[(given[0] or "").casefold()])
         case "ym":

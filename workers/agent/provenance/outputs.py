@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from itertools import islice
 
 from core.steps import (
     Asked,
@@ -363,7 +364,9 @@ def _parameters(parsed: ast.Module) -> Iterator[int | float]:
         if isinstance(node, ast.Compare):
             inside = [node.left, *node.comparators]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value):
-            yield from (float(value) for value in _SQL_PARAMETER.findall(node.value[:_SQL_CHARS])[:_SQL_PARAMETERS])
+            sql = node.value[:_SQL_CHARS]
+            listed = (value for inside in _SQL_LIST.findall(sql) for value in _SQL_LISTED.findall(inside))
+            yield from map(float, islice((*_SQL_PARAMETER.findall(sql), *listed), _SQL_PARAMETERS))
         elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id == "print"):
             inside = [*node.args, *(keyword.value for keyword in node.keywords)]
         for one in inside:
@@ -376,6 +379,8 @@ _SQL_PARAMETER = re.compile(
     r"(?:[<>=]=?|\bbetween|\band|\binterval|\blimit)\s*'?(\d{1,12}(?:\.\d{1,6})?)(?![\d.:/-])", re.IGNORECASE
 )
 """What a statement compares with, and how long its intervals are."""
+_SQL_LIST = re.compile(r"\bin\s*\(([^()]{1,400})\)", re.IGNORECASE)
+_SQL_LISTED = re.compile(r"(?<![\w.])'?(\d{1,12})'?(?=\s*(?:,|$))")
 _SQL_DAY = re.compile(r"(?<![\d-])(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 _SQL_CHARS, _SQL_PARAMETERS, _ERROR_CHARS = 20_000, 50, 400
 

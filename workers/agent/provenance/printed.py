@@ -16,6 +16,7 @@ from workers.agent.provenance.grids import (
     make_fact,
     note_day,
     note_days,
+    note_months,
     number_in,
     unit_of,
 )
@@ -40,6 +41,7 @@ def read_text(text: str, reader: Reader) -> Found:
     """The facts of a printed text."""
     found = Found([], [], {}, {})
     lines = text[:MAX_TEXT].split("\n")
+    note_months(lines, reader, found)
     whole = literal_in(text[:MAX_TEXT].strip())
     if whole is not None and "\n" in text.strip():
         walk(whole, reader, 1, found)

@@ -33,6 +33,8 @@ _PARAGRAPHS = 3
 _SHOWN_BY_CELLS = frozenset({"output", "table", "chart", "statement", "count"})
 _ALIKE = 0.5
 """An entry is about a figure only if this part of its name stands around the figure."""
+_ALIKE_IN_CHINESE = 0.75
+"""There each character is a word, and two names share many."""
 _CLOSE = 0.02
 _FILLING = frozenset(("of", "in", "the", "for", "a", "an", "by", "per", "and", "to", "from", "der", "die", "und"))
 _TINY = 1e-9
@@ -177,7 +179,7 @@ def _counterparts(waiting: Sequence[tuple[Chosen, Claim]], left: Sequence[Fact],
         often = Counter(word for fact in kind for word in fact.words)
         for fact in kind:
             alike = _alike(fact, around, often)
-            if alike >= _ALIKE:
+            if alike >= (_ALIKE_IN_CHINESE if _is_chinese(fact.place.about) else _ALIKE):
                 far = abs(math.log((abs(fact.scaled) + _TINY) / (_size(claim, scene) + _TINY)))
                 pairs.append((-_alike(fact, near, often), -alike, far, one.start, fact))
     found: dict[int, Fact] = {}
@@ -203,9 +205,16 @@ def _is_chinese(text: str) -> bool:
     return detect(text) == "zh"
 
 
+def _is_share(claim: Claim) -> bool:
+    """Whether a bare figure lies between 0 and 1, as a p-value does. No count is the same quantity."""
+    return any(0 < value < 1 for value, _ in claim.numeral.readings)
+
+
 def _is_of_a_kind(claim: Claim, fact: Fact) -> bool:
-    """Whether both may be the same quantity: a percentage is no amount, and euros are no dollars."""
+    """Whether both may be the same quantity: a percentage is no amount, euros are no dollars, a p-value is no count."""
     unit, own = claim.numeral.unit, fact.unit
+    if not unit and claim.numeral.scale == 1.0 and not own and _is_share(claim) != (0 < abs(fact.value) < 1):
+        return False
     percent = unit in ("%", "pp")
     if percent or own in ("%", "pp") or fact.percent:
         return percent and (own in ("%", "pp") or fact.percent or abs(fact.value) <= 1)

@@ -97,6 +97,22 @@ def test_names_in_another_language_than_the_report_are_matched_when_only_one_is_
     ]
 
 
+def test_a_p_value_is_compared_with_no_count() -> None:
+    report = "Invoiced orders of segment C fell by 12.0 %, which may be chance (p = 0.3151)."
+    output = "segment C orders change % -12.0\np 0.3151\n"
+    found = states(report, {"invoiced orders of segment C in 2026": 4336}, output)
+    assert ("0.3151", "absent", "") in found
+    report = "The fall of the orders may be chance (p = 0.3151)."
+    assert states(report, {"p": 0.29}, output) == [("0.3151", "other", "0.29")]
+
+
+def test_names_in_chinese_need_more_than_half_of_their_characters() -> None:
+    output = "网店 第一季度 新客户 15\n网店 变化 -14\n"
+    report = "网店新客户减少 14 个。"
+    assert states(report, {"第一季度全部渠道新客户": 41}, output) == [("14", "absent", "")]
+    assert states(report, {"网店新客户减少": 13}, output) == [("14", "other", "13")]
+
+
 def test_a_number_written_into_the_code_backs_nothing() -> None:
     (figure,) = compared("The total is 2,000.", {"total": 2000}, written=frozenset({2000.0}))
     assert figure.state == "absent"
