@@ -67,6 +67,7 @@ _CHECK_QUESTIONS = 3
 _CHECK_LEAST_CHARS = 200
 _CHECK_UNSEEN = 60
 _CHECK_NOTES, _CHECK_NOTES_CHARS = 20, 6_000
+_CHECK_ANSWER_CHARS = 4_000
 _CHECK_PLACES = ("output", "table", "count")
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
@@ -118,6 +119,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         "check",
         charts=[each["name"] for each in charts],
         earlier=questions(asked, 3_000) if asked else [],
+        answered=_answered(thread[fresh:first]),
         questions=questions(turn.steps, 8_000),
         cells=[
             observation(turn, cell, thread[:place], max(share, _CHECK_LEAST_CHARS))
@@ -127,10 +129,17 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         more=len(cells) - len(chosen),
         unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
         report=quoted(clip(report, 20_000)),
+        marked=[one_line(each.text, 60) for each in figures if each.state == "unsourced"][:_CHECK_UNSEEN],
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
     return (with_pictures(user(text), charts),)
+
+
+def _answered(steps: Sequence[Step]) -> str:
+    """The last report among these steps, quoted; "" for none."""
+    reports = [step.report for step in steps if isinstance(step, Finished) and step.report.strip()]
+    return quoted(clip(reports[-1], _CHECK_ANSWER_CHARS)) if reports else ""
 
 
 def _holding(turn: Turn) -> list[dict[str, str]]:

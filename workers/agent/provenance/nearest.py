@@ -49,5 +49,6 @@ def shown(fact: Fact) -> str:
     where = f"cell {fact.place.cell}" if fact.place.cell else fact.place.what
     line = f", line {fact.place.line}" if fact.place.line else ""
     about = fact.place.about or "–"
-    value = f"{fact.value:.10g}{'%' if fact.unit == '%' else ''}"
-    return f"{value} ({where}{line}: {about})"
+    unit = fact.unit if fact.unit in ("", "%") else f" {fact.unit}"
+    scale = f" × {fact.scale:,.0f}" if fact.scale > 1 else ""
+    return f"{fact.value:.10g}{scale}{unit} ({where}{line}: {about})"

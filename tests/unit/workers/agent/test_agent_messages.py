@@ -53,6 +53,7 @@ from core.steps import (
 from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages, tokens_of
+from workers.agent.provenance import facts_of, trace
 from workers.agent.text import CHARS_PER_TOKEN, tokens_in
 from workers.agent.turn import AgentLimits, Allowance, SourceNote, Turn
 
@@ -834,3 +835,23 @@ def test_the_next_prompt_of_a_thread_parses_no_cell_and_compares_no_names_again(
     monkeypatch.setattr("difflib.get_close_matches", lambda word, *_, **__: again.append(word) or [])
     assert "did you mean 'total_99'" in text(messages(thread))
     assert again == []
+
+
+def test_the_judge_reads_the_last_answer_of_the_thread_and_none_from_before_a_reset() -> None:
+    first = (asked(), finish("North sold 1,204.50."), Finished(report="North sold 1,204.50 in March."))
+    said = {"user": "U1", "author": "Ana"}
+    forgot = (
+        Commanded(command="reset", text="reset", ts="1.5", **said),
+        Forgot(done=True, text="It is reset.", **said),
+    )
+    told = str(check_messages(turn(asked("and South?", ts="2.0"), earlier=(first,)), "South sold 88."))
+    assert "> North sold 1,204.50 in March." in told
+    told = str(check_messages(turn(asked("and South?", ts="2.0"), earlier=(first, forgot)), "South sold 88."))
+    assert "in March" not in told
+
+
+def test_the_judge_is_told_which_figures_readers_see_with_a_mark() -> None:
+    provenance = trace("North sold 4,711.", facts_of([[cell(stdout="North 1204.50")]]))
+    told = str(check_messages(turn(asked()), provenance.report, provenance.figures))
+    assert 'Readers see "not computed here" behind these figures: 4,711.' in told
+    assert "not computed here" not in str(check_messages(turn(asked()), "North leads."))
