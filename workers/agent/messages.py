@@ -198,6 +198,7 @@ def _system(turn: Turn) -> str:
         files_wait=environment.files_wait,
         max_cells=turn.limits.max_cells,
         schedule_words=say("schedule_example", turn.language),
+        format_words=say("format_examples", turn.language),
         report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
         instructions=_instructions(turn),
         sources=turn.prompts.render("sources", sources=environment.sources) if environment.sources else "",

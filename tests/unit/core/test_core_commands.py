@@ -9,6 +9,7 @@ import pytest
 
 from core.command_words import OPENING_CHARS
 from core.commands import ANSWERS, argument_of, command_in, commands, language_of
+from core.formats import FORMATS
 from core.phrases import phrases, say
 from core.values import Language
 
@@ -425,3 +426,10 @@ def test_a_schedule_is_stopped_in_the_words_that_people_use(text: str) -> None:
 @pytest.mark.parametrize("text", ["stop the schedule of deliveries", "why was the schedule cancelled?", "cancel"])
 def test_other_words_stop_no_schedule(text: str) -> None:
     assert command_in(text) != commands()["stop_schedules"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "es", "fr", "ja"])
+def test_the_words_for_other_forms_that_people_and_models_are_given_are_commands(language: Language) -> None:
+    words = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("format_examples", language))
+    found = [command_in(each) for each in words]
+    assert [each and each.name for each in found] == [*FORMATS, "download"]
