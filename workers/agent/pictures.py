@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from core.steps import Briefed, CellRan, FileAbstract, Step
 from core.values import StoredFile
 from workers.agent.actions import Message
+from workers.agent.redrawn import as_last_drawn
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 
@@ -88,7 +89,7 @@ def judged_charts(turn: Turn) -> list[dict[str, str]]:
     if not turn.sees:
         return []
     found: dict[str, dict[str, str]] = {}
-    for cell in _drawing(turn.steps):
+    for cell in as_last_drawn(list(_drawing(turn.steps))):
         for figure in filter(_is_chart, cell.figures):
             name = f"{one_line(figure.name, _NAME_CHARS)} of cell {turn.number_of(cell)}"
             found[figure.sha256] = {

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from core.blobs import Blobs
 from core.errors import SlackFailed
-from core.phrases import say
+from core.phrases import listed, say
 from core.rows import NewReport
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
@@ -201,14 +201,22 @@ class Delivery:
         """All that a person's own code showed."""
         self._post(f"own:{step.cell_id}", own_cell_message(step, self._turn.language), below_card=True)
 
-    def figures(self, step: CellRan) -> None:
-        """A cell's charts, in one message under the cell's title.
+    def figures(self, step: CellRan, again: Sequence[str] = ()) -> None:
+        """A cell's charts, in one message under the cell's title. It names those that are drawn `again`.
 
         The title is the model's text, and a comment has no flag against unfurling: an address in it is shown as code.
         """
         if step.figures:
             self._above()
-            self.files(f"figures:{step.cell_id}", step.figures, escape(sanitize(bare_title(step.title))))
+            lines = [bare_title(step.title)]
+            if again:
+                lines.append(
+                    say(
+                        "charts_again", self._turn.language, titles=listed(again, self._turn.language), count=len(again)
+                    )
+                )
+            text = "\n".join(escape(sanitize(line)) for line in lines)
+            self.files(f"figures:{step.cell_id}", step.figures, text)
 
     def figures_were_taken(self, step: CellRan) -> bool:
         """Whether Slack took one of a cell's charts, as far as we know; True for a cell without any."""

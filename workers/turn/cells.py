@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from core.blobs import Blobs
@@ -13,9 +14,10 @@ from core.steps import CellRan, FunctionUsed, Questioned, Step
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile
 from executor.values import Artifact, CellResult, Notice
-from workers.agent.about_steps import metrics_otherwise
+from workers.agent.about_steps import cells, metrics_otherwise
 from workers.agent.actions import RunCell
 from workers.agent.memory import decided_on_cell
+from workers.agent.redrawn import titles_drawn_again
 from workers.memory.functions.importing import setup_code
 from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
@@ -72,7 +74,8 @@ def show_cell(turn: OpenTurn, cell: CellRan) -> None:
     """
     if cell.is_own:
         turn.show.own_cell(cell)
-    turn.show.figures(cell)
+    before = takewhile(lambda each: each.cell_id != cell.cell_id, cells(turn.steps))
+    turn.show.figures(cell, titles_drawn_again(cell, list(before)))
     if cell.is_own:
         share_files(turn, f"made:{cell.cell_id}", cell.files)
     if cell.notice and cell.status == "ok":

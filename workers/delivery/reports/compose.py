@@ -121,7 +121,7 @@ def _section(given: ReportInput, key: str, lines: Sequence[str], most: int = _MO
 def _charts(given: ReportInput) -> list[str]:
     return [
         f"`{_code(figure.name)}`" + ("" if _same(figure.name, cell.title) else f" — {escape_markdown(cell.title)}")
-        for cell in given.cells
+        for cell in given.drawn
         if cell.cell_id not in given.unshown
         for figure in cell.figures
     ]

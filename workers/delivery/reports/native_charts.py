@@ -20,7 +20,7 @@ def native_charts(given: ReportInput) -> list[Block]:
     """
     drawn = [
         block
-        for cell in given.cells
+        for cell in given.drawn
         if cell.status == "ok" and not cell.left_out
         for data in cell.charts
         if (block := native_chart(data, cell)) is not None

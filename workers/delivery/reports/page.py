@@ -171,7 +171,7 @@ def _row_id(number: int, row: int) -> str:
 
 
 def _charts(given: ReportInput) -> Iterator[dict[str, Any]]:
-    for cell in given.cells:
+    for cell in given.drawn:
         number = given.numbered[cell.cell_id].number if cell.cell_id in given.numbered else 0
         for figure in cell.figures:
             data = [chart for chart in cell.charts if chart.figure == figure.name]

@@ -28,6 +28,7 @@ from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
 from workers.agent.about_steps import first_asked
 from workers.agent.program import Part, program
+from workers.agent.redrawn import as_last_drawn
 
 PAGE = "report.html"
 """The file that holds all of a report."""
@@ -80,6 +81,11 @@ class ReportInput:
     def numbered(self) -> Mapping[str, NumberedCell]:
         """The thread's cells by id, numbered as in the notebook."""
         return numbered_cells(((*self.earlier, *self.cells),))
+
+    @cached_property
+    def drawn(self) -> tuple[CellRan, ...]:
+        """The cells of this answer for its charts: one that was drawn again counts as it was drawn last."""
+        return as_last_drawn(self.cells)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -57,6 +57,15 @@ def test_a_chart_goes_to_the_model_as_people_see_it(world: World) -> None:
     assert [reply.pictures for reply in replies(world, key)] == [0, 1]
 
 
+def test_the_thread_is_told_which_chart_replaces_the_one_above(world: World) -> None:
+    again = cell("import matplotlib.pyplot as plt\nplt.plot([1, 2], lw=3)\nplt.title('Sales')", "Draw again")
+    play(world, DRAW, again, finish("See the chart."))
+    key = world.say("Draw it")
+    world.settle(key)
+    told = [message["text"] for message in world.messages(key, ours=True) if message.get("files")]
+    assert told[:2] == ["Draw", "Draw again\nDrawn again: Sales. This chart replaces the one above."]
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_an_image_of_a_person_goes_to_the_model(world: World, kind: str) -> None:
     heard = play(world, finish("A red square."))

@@ -123,7 +123,7 @@ class _Page:
 
     def charts(self) -> None:
         given = self._given
-        for cell in given.cells:
+        for cell in given.drawn:
             for figure in cell.figures:
                 picture = given.pictures.get(figure.sha256, b"")
                 size = size_of_png(picture)

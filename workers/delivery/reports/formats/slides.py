@@ -174,7 +174,7 @@ def _tables(part: Part, title: str, given: ReportInput) -> Iterator[Slide]:
 
 def _charts(given: ReportInput) -> Iterator[Slide]:
     """The charts of the thread: drawn natively where all that they show is known, else as their picture."""
-    for cell in given.cells:
+    for cell in given.drawn:
         for figure in cell.figures:
             charts = [chart for chart in cell.charts if chart.figure == figure.name]
             titles = [chart.title.strip() for chart in charts if chart.title.strip()]

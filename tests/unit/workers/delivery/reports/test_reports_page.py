@@ -216,6 +216,13 @@ def test_a_chart_has_its_data_as_a_table_below() -> None:
     assert re.search(r'<td>North</td><td class="r">120</td>', html)
 
 
+def test_a_chart_that_was_drawn_again_stands_on_the_page_once() -> None:
+    again = CHARTED.figures[0].model_copy(update={"name": "units-2.png", "sha256": "e" * 64})
+    data = CHARTED.charts[0].model_copy(update={"figure": again.name})
+    second = CHARTED.model_copy(update={"cell_id": "T/c9", "figures": (again,), "charts": (data,)})
+    assert page(case("Done.", cells=(CHARTED, second))).count("<figcaption") == 1
+
+
 def test_the_rows_of_a_chart_count_all_its_series() -> None:
     points = [tuple((place + start, place) for place in range(150)) for start in (0.0, 0.5)]
     series = tuple(
