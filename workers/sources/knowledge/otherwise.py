@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import sqlglot
 import sqlglot.expressions as exp
@@ -54,7 +54,56 @@ def _core(metric: Metric, wanted: exp.Expr) -> exp.Expr:
 
 def _holds(tree: exp.Expr, wanted: exp.Expr) -> bool:
     text = _bare(wanted)
-    return any(_bare(node) == text for node in tree.find_all(type(wanted)))
+    return any(_bare(node) == text for node in tree.find_all(type(wanted))) or _holds_parts(tree, wanted)
+
+
+def _holds_parts(tree: exp.Expr, wanted: exp.Expr) -> bool:
+    """Whether one SELECT has the values and every condition of a plain SELECT: it may filter, group and join more."""
+    if not isinstance(wanted, exp.Select) or not set(_given(wanted)) <= _PLAIN_PARTS:
+        return False
+    values = [_bare(value.unalias()) for value in wanted.selects]
+    conditions = _conditions(wanted)
+    return any(
+        conditions <= _conditions(select) and all(_computes(select, value) for value in values)
+        for select in tree.find_all(exp.Select)
+    )
+
+
+_PLAIN_PARTS = {"expressions", "from_", "joins", "where"}
+
+
+def _given(select: exp.Select) -> Iterator[str]:
+    return (name for name, value in select.args.items() if value)
+
+
+def _computes(select: exp.Select, value: str) -> bool:
+    return any(_bare(node) == value for each in select.selects for node in each.find_all(exp.Expression))
+
+
+def _conditions(select: exp.Select) -> set[str]:
+    """What must hold for a row: the conditions of WHERE and of joins, without those that only name the keys.
+
+    A condition of an outer join drops no row, so its side belongs to it.
+    """
+    where = select.args.get("where")
+    roots = [("", where.this)] if where else []
+    roots += [(join.side, join.args["on"]) for join in select.args.get("joins") or () if join.args.get("on")]
+    return {f"{side}{_bare(part)}" for side, root in roots for part in _all_of(root) if not _names_keys(part)}
+
+
+def _all_of(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from _all_of(condition.left)
+        yield from _all_of(condition.right)
+    else:
+        yield condition
+
+
+def _names_keys(condition: exp.Expr) -> bool:
+    return isinstance(condition, exp.EQ) and all(
+        isinstance(side, exp.Column) for side in (condition.left, condition.right)
+    )
 
 
 def _bare(node: exp.Expr) -> str:

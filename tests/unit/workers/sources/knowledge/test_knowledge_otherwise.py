@@ -9,7 +9,7 @@ from workers.sources.knowledge.entries import Metric
 from workers.sources.knowledge.otherwise import computed_otherwise
 from workers.sources.values import TableName, Visible
 
-SHOP = Visible((TableName("main", "customers"), TableName("main", "orders")), ("main",))
+SHOP = Visible((TableName("main", "customers"), TableName("main", "orders"), TableName("main", "regions")), ("main",))
 NET = Metric(
     "net revenue", "sum(net_amt) FILTER (WHERE status <> 'cancelled')", table="orders", synonyms=("turnover", "净收入")
 )
@@ -62,6 +62,51 @@ def test_a_metric_that_is_a_whole_select_is_compared_as_a_whole() -> None:
     assert pointed_out(right, "buyers") == ()
     assert pointed_out(f"select n as buyers from ({right}) t") == ()
     assert pointed_out("select count(distinct customer) as buyers from orders") == ("buyers",)
+
+
+REACH = Metric(
+    "reach",
+    "SELECT count(o.id) / sum(CASE WHEN c.region = 'N' THEN (SELECT max(x.id) FROM customers x) ELSE 1 END) AS reach "
+    "FROM customers c JOIN orders o ON o.customer = c.id AND o.status = 'paid' WHERE c.active = 1 AND o.net_amt > 0",
+)
+VALUE = "count(o.id) / sum(case when c.region = 'N' then (select max(k.id) from customers k) else 1 end)"
+JOINED = "customers c join orders o on o.customer = c.id and o.status = 'paid'"
+
+
+def reach(sql: str, *names: str) -> tuple[str, ...]:
+    return computed_otherwise([REACH], check(sql, "postgres", SHOP).sql, "postgres", SHOP, names)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select {VALUE} as reach from {JOINED} where c.active = 1 and o.net_amt > 0",
+        f"select c.region, {VALUE} as reach from {JOINED} where c.active = 1 and o.net_amt > 0 group by c.region",
+        f"select {VALUE} as reach from {JOINED} where o.day >= '2026-01-01' and o.net_amt > 0 and c.active = 1",
+        f"select t.name, {VALUE} as reach from {JOINED} join regions t on t.id = c.region_id "
+        "where (c.active = 1 and o.net_amt > 0) and (t.name = 'N' or t.name = 'S') group by 1",
+        f"with m as (select c.region, {VALUE} as reach from {JOINED} where c.active = 1 and o.net_amt > 0 group by 1) "
+        "select round(reach, 2) as reach from m",
+    ],
+)
+def test_a_whole_select_may_be_grouped_filtered_and_joined_to_what_gives_the_groups(sql: str) -> None:
+    assert reach(sql, "reach") == ()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select {VALUE} as reach from {JOINED} where c.active = 1",
+        f"select {VALUE} as reach from {JOINED} where c.active = 1 or o.net_amt > 0",
+        f"select {VALUE} as reach from {JOINED} where not (c.active = 1 and o.net_amt > 0)",
+        f"select {VALUE} as reach from customers c join orders o on o.customer = c.id "
+        "where c.active = 1 and o.net_amt > 0",
+        f"select count(o.id) / 2 as reach from {JOINED} where c.active = 1 and o.net_amt > 0",
+        f"select {VALUE} as reach from {JOINED.replace('join', 'left join')} where c.active = 1 and o.net_amt > 0",
+    ],
+)
+def test_a_whole_select_without_one_of_its_conditions_or_with_another_value_is_pointed_out(sql: str) -> None:
+    assert reach(sql) == ("reach",)
 
 
 def test_what_a_metric_says_nothing_of_is_left_alone() -> None:
