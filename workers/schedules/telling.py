@@ -25,14 +25,14 @@ class Changed:
 
 
 def changes(before: Sequence[Figure], now: Sequence[Figure]) -> list[Changed]:
-    """The figures that are others now, in the order of the report."""
+    """The figures that are others now, in the order of the report. One that the report gives twice is told once."""
     known = {figure.place: figure.value for figure in before}
     found = []
     for figure in now:
         was = known.get(figure.place)
         if was is None or not math.isclose(was, figure.value, rel_tol=1e-9, abs_tol=1e-12):
             found.append(Changed(figure.name, was, figure.value))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def figure_meant(threshold: Threshold, figures: Sequence[Figure]) -> Figure | None:
