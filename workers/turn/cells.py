@@ -81,9 +81,16 @@ def show_cell(turn: OpenTurn, cell: CellRan) -> None:
     if cell.notice and cell.status == "ok":
         text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
         turn.show.say(f"notice:{cell.cell_id}", escape(text), below_card=True)
-    if cell.status == "ok" and (names := metrics_otherwise(cell)):
+    if cell.status == "ok" and (names := _first_otherwise(turn.steps, cell)):
         text = say("metric_otherwise", turn.language, names=", ".join(names), count=len(names))
         turn.show.say(f"metric:{cell.cell_id}", escape(text), below_card=True)
+
+
+def _first_otherwise(steps: Sequence[Step], cell: CellRan) -> list[str]:
+    """The metrics that this cell computes in another way, and no cell of the turn before it: people hear it once."""
+    earlier = takewhile(lambda ran: ran.cell_id != cell.cell_id, (step for step in steps if isinstance(step, CellRan)))
+    told = {name for ran in earlier if ran.status == "ok" for name in metrics_otherwise(ran)}
+    return [name for name in metrics_otherwise(cell) if name not in told]
 
 
 def _kept(artifact: Artifact, blobs: Blobs) -> StoredFile:

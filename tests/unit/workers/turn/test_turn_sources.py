@@ -725,6 +725,20 @@ def test_a_metric_that_a_cell_computes_otherwise_is_said_to_people_and_to_the_mo
     assert ("does not use their SQL: revenue" in told(world)) == is_pointed_out
 
 
+def test_people_hear_of_a_metric_that_is_computed_otherwise_once_in_a_question(asked: Asked) -> None:
+    def metric(world: World) -> None:
+        folder = world.settings.config.parent / "words" / "metrics"
+        folder.mkdir(parents=True)
+        (folder / "revenue.md").write_text(METRIC)
+
+    other = "revenue = float(query('select sum(amount) as revenue from orders').iloc[0, 0]) + {}\nprint(revenue)"
+    cells = [cell(other.format(0)), cell(other.format(1), "Once more")]
+    world = asked(*cells, more='dictionary = "words"\n', before=metric)
+    assert len(ran(world)) == 2
+    assert world.text(world.key).count("The team defines revenue") == 1  # type: ignore[attr-defined]
+    assert "does not use their SQL: revenue" in told(world)
+
+
 PRIVATELY = "private_answers = true\n"
 
 
