@@ -85,6 +85,27 @@ def needs_a_yes(cell: CellRan) -> bool:
     return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
 
 
+def approved_cells(steps: Sequence[Step]) -> list[CellRan]:
+    """The cells of a turn that ran because a person let them run.
+
+    A yes counts for its code until this ran: when the cell ended only because a person was asked about its statement or
+    its call, the same code runs again without another yes.
+    """
+    asked = {step.call_id: step.approval.call for step in steps if isinstance(step, Questioned) and step.approval}
+    yes = [step.call_id for step in steps if isinstance(step, Decided) and step.outcome in ("run", "edited")]
+    said = {asked.get(call_id) for call_id in yes}
+    found: list[CellRan] = []
+    for cell in cells(steps):
+        if cell.call_id in said or (not cell.is_own and is_let_run(found, cell.code, cell.language)):
+            found.append(cell)
+    return found
+
+
+def is_let_run(approved: Iterable[CellRan], code: str, language: str = "python") -> bool:
+    """Whether a yes to this code still counts. Each command of a shell is asked about."""
+    return language == "python" and any(needs_a_yes(cell) and cell.code == code for cell in approved)
+
+
 def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
     """The cells that failed and that no later one of the same title made good, oldest first."""
     left: list[CellRan] = []

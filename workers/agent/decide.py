@@ -59,7 +59,13 @@ from core.steps import (
     Questioned,
 )
 from workers.agent import debugging, guards, plans
-from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
+from workers.agent.about_steps import (
+    approved_cells,
+    asks_analyst,
+    is_let_run,
+    only_unreadable_files,
+    pending_command,
+)
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -284,7 +290,7 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
         "risky": bool(found.risks),
         "every cell": True,
     }
-    if cell.language == "python" and not asks[turn.approvals]:
+    if cell.language == "python" and (not asks[turn.approvals] or is_let_run(approved_cells(turn.steps), cell.code)):
         return None
     approval = Approval(
         what=cell.language,

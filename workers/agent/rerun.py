@@ -18,18 +18,16 @@ from core.schedules import Figure
 from core.steps import (
     CellRan,
     ChartData,
-    Decided,
     FigureSource,
     Finished,
     Moved,
-    Questioned,
     Scalar,
     SourcePlace,
     Step,
     TableData,
 )
 from core.thread_cells import since_reset
-from workers.agent.about_steps import Turns, cells
+from workers.agent.about_steps import Turns, approved_cells, cells
 from workers.agent.chance import draws, reads_clock
 from workers.agent.program import Part, program
 from workers.agent.provenance import Facts, facts_of, trace
@@ -256,14 +254,7 @@ def _is_kept(cell: CellRan) -> bool:
 
 def _approved(turns: Turns) -> set[str]:
     """The cells that ran because a person approved them."""
-    found: set[str] = set()
-    for steps in turns:
-        asked = {step.call_id: step.approval.call for step in steps if isinstance(step, Questioned) and step.approval}
-        said = {
-            asked.get(step.call_id) for step in steps if isinstance(step, Decided) and step.outcome in ("run", "edited")
-        }
-        found |= {cell.cell_id for cell in cells(steps) if cell.call_id in said}
-    return found
+    return {cell.cell_id for steps in turns for cell in approved_cells(steps)}
 
 
 class _Comparison:

@@ -645,6 +645,42 @@ WAITING = Questioned(
 UNDECIDED = Decided(call_id="approve:1", outcome="expired", ts="9.0")
 
 
+LET_RUN = Decided(call_id="approve:1", outcome="run", user="U1", author="Ana", ts="9.0")
+
+
+def stopped_for_its_statement(code: str = "df = 1") -> CellRan:
+    refused = "RequestRefused: This statement on crm needs a person's yes."
+    return cell(code, "c1", status="error", error=refused, error_name="RequestRefused")
+
+
+def test_code_that_stopped_only_for_a_yes_to_its_statement_needs_no_second_yes() -> None:
+    before = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, stopped_for_its_statement())
+    again = decide(turn(*before, run("df = 1", "c2"), approvals="every cell"))
+    assert isinstance(again, RunCell)
+    assert again.code == "df = 1"
+    changed = decide(turn(*before, run("df = 2", "c2"), approvals="every cell"))
+    assert isinstance(changed, AskApproval)
+
+
+@pytest.mark.parametrize(
+    "ran",
+    [
+        cell("df = 1", "c1"),
+        cell("df = 1", "c1", status="error", error="ValueError: no", error_name="ValueError"),
+        stopped_for_its_statement("df = 0"),
+    ],
+    ids=["ran well", "failed by itself", "ran as somebody changed it"],
+)
+def test_any_other_code_that_ran_before_is_asked_about_again(ran: CellRan) -> None:
+    steps = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, ran, run("df = 1", "c2"))
+    assert isinstance(decide(turn(*steps, approvals="every cell")), AskApproval)
+
+
+def test_a_cell_that_stopped_for_its_statement_but_that_nobody_let_run_is_asked_about() -> None:
+    steps = (asked(), BRIEFED, run("df = 1"), stopped_for_its_statement(), run("df = 1", "c2"))
+    assert isinstance(decide(turn(*steps, approvals="every cell")), AskApproval)
+
+
 def test_a_turn_ends_when_nobody_decides_in_time() -> None:
     action = decide(turn(asked(), BRIEFED, run("df = 1"), WAITING, UNDECIDED, approvals="every cell"))
     assert isinstance(action, GiveUp)

@@ -178,6 +178,16 @@ def test_a_cell_with_effects_and_what_rests_on_it_are_not_run(why: str) -> None:
     assert [(one.cell, one.why) for one in made.left_out] == [(1, why)]
 
 
+def test_code_that_ran_on_a_yes_from_before_its_statement_is_no_less_approved() -> None:
+    refused = "RequestRefused: This statement on s needs a person's yes."
+    stopped = ran("a", "x = 2000", status="error", error=refused, error_name="RequestRefused")
+    steps = [*EFFECTS["approved"][:2], stopped, ran("b", "x = 2000"), ran("c", "print(x)", "2000\n")]
+    made = plan([(ASKED, *steps, done(figure("2,000", "c", 2000.0)))])
+    assert made is not None
+    assert (made.parts, made.unseen) == ((), {"c"})
+    assert {one.why for one in made.left_out} == {"approved"}
+
+
 def test_what_a_failed_cell_showed_before_its_error_is_compared_and_the_rest_is_not() -> None:
     failed = {"status": "error", "error_name": "KeyError", "error_line": 3}
     code = "x = 2000\nprint('first', x)\nfor y in [3000]:\n    print('second', y)\n    d['a']"
