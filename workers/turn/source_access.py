@@ -94,7 +94,8 @@ def _about(source: SourceSettings) -> str:
     strict = "A person has to allow each statement: send few, and one per cell." if source.strict else ""
     bound = f"{source.ask_above_rows:,} rows"
     big = f"A statement that goes through more than {bound} waits for a person: filter and aggregate in it."
-    return " ".join(filter(None, (source.description, strict or (big if source.ask_above_rows else ""))))
+    most = f"A result has at most {source.max_rows:,} rows."
+    return " ".join(filter(None, (source.description, most, strict or (big if source.ask_above_rows else ""))))
 
 
 def question_of(steps: Sequence[Step]) -> str:

@@ -114,6 +114,10 @@ def test_the_prompt_names_the_sources_that_may_be_asked(asked: Asked) -> None:
     assert "- shop (sqlite): Orders" in prompt(asked(COUNT))
 
 
+def test_the_prompt_says_how_many_rows_a_result_may_have_so_that_nobody_allows_more_in_vain(asked: Asked) -> None:
+    assert "A result has at most 1,234 rows." in prompt(asked(COUNT, more="max_rows = 1234\n"))
+
+
 def test_the_prompt_describes_the_tables_that_may_be_read(asked: Asked) -> None:
     said = prompt(asked(COUNT))
     assert "Tables of shop" in said
