@@ -90,7 +90,7 @@ def program_files(program: Program) -> dict[str, str]:
     about = {"question": program.question.strip() or "…", "out": say("program_out", program.language)}
     main = {
         "ABOUT: dict[str, str] = {}": about,
-        "INPUTS: list[dict[str, str]] = []": arguments,
+        "INPUTS: list[dict[str, Any]] = []": arguments,
         "OPTIONS: list[dict[str, Any]] = []": [
             {"name": one.name, "type": one.type, "value": one.value, "meaning": one.meaning} for one in program.options
         ],
@@ -131,7 +131,7 @@ def expected(program: Program) -> dict[str, Any]:
     return {"inputs": [file.path for file in program.inputs], "steps": steps}
 
 
-def _arguments(program: Program) -> list[dict[str, str]]:
+def _arguments(program: Program) -> list[dict[str, Any]]:
     taken = set(_RESERVED) | {one.name for one in program.options}
     found = []
     for file in program.inputs:
@@ -140,8 +140,9 @@ def _arguments(program: Program) -> list[dict[str, str]]:
         while name in taken:
             name, number = f"{base}_{number}", number + 1
         taken.add(name)
-        columns = ", ".join(program.columns.get(file.path, ()))
-        found.append({"name": file.path, "argument": name, "about": one_line(columns, 300)})
+        columns = program.columns.get(file.path, ())
+        about = one_line(", ".join(columns), 300)
+        found.append({"name": file.path, "argument": name, "about": about, "columns": list(columns)})
     return found
 
 

@@ -12,17 +12,19 @@ import runpy
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 ABOUT: dict[str, str] = {}
 """What the program answers, in words for a person: {"question", "out"}."""
-INPUTS: list[dict[str, str]] = []
-"""The files that the analysis reads: the name it knows one by, the argument, and what must be in it."""
+INPUTS: list[dict[str, Any]] = []
+"""The files that the analysis reads: the name it knows one by, the argument, what must be in it, and its columns."""
 OPTIONS: list[dict[str, Any]] = []
 """The values that differ from one use to the next: name, type, value, meaning."""
 TYPES = {"str": str, "int": int, "float": float}
+HEAD_BYTES = 65_536
+"""The names of columns stand in so much of a text file."""
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -98,10 +100,32 @@ def main(given: Sequence[str] | None = None) -> int:
                 shutil.copyfile(path, target)
             os.chdir(folder)
             runpy.run_path(str(analysis), init_globals=known)
+        except Exception as error:
+            lacking = "".join(_lacking(told, files))
+            if not lacking:
+                raise
+            what = f"{type(error).__name__}: {error}"
+            print(f"main.py: {lacking}It stopped in step {steps.number} ({what}).", file=sys.stderr)
+            return 1
         finally:
             os.chdir(before)
             _keep(Path(folder), out, set(files))
     return 0
+
+
+def _lacking(told: argparse.Namespace, files: Mapping[str, Path]) -> Iterator[str]:
+    """The columns that the analysis needs and that a text file does not name at its head, a sentence for each file."""
+    for one in INPUTS:
+        path = files[one["name"]]
+        if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+            continue
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        texts = [head.decode(encoding, "replace") for encoding in ("utf-8", "cp1252", "utf-16")]
+        columns = [str(column).strip() for column in one["columns"]]
+        if lacking := [column for column in columns if not any(column in text for text in texts)]:
+            needed = f"The analysis needs {', '.join(columns)}"
+            yield f"{getattr(told, one['argument'])} has no column {', '.join(lacking)}. {needed}. "
 
 
 def _keep(folder: Path, out: Path, inputs: set[str]) -> None:

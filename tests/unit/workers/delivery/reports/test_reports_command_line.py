@@ -1,0 +1,73 @@
+"""The command line of a program that was made from a thread says what is wrong with the files that it gets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.steps import CellRan, FileAbstract
+from workers.agent.program import Part
+from workers.delivery.reports.command_line import Program, program_files
+
+pytestmark = pytest.mark.process
+
+CODE = """\
+import csv
+rows = list(csv.DictReader(open("sales.csv", encoding="utf-8"), delimiter=";"))
+print("total units", sum(int(row["Stück"]) for row in rows if row["region"]))"""
+CELL = CellRan(call_id="c1", cell_id="x1", title="Totals", code=CODE, status="ok", stdout="total units 3\n")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    made = Program(
+        question="How many?",
+        language="en",
+        parts=[(1, Part(CELL, CODE, "whole"))],
+        wanted=frozenset({"x1"}),
+        inputs=[FileAbstract(path="sales.csv", format="csv", size=1, sha256="0" * 64)],
+        columns={"sales.csv": ("region", "Stück")},
+    )
+    for path, text in program_files(made).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def ran(folder: Path, text: str, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
+    (folder / "newer.csv").write_text(text, encoding=encoding)
+    command = [sys.executable, "main.py", "newer.csv"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_file_without_a_column_that_the_analysis_needs_is_named_with_it(program: Path) -> None:
+    done = ran(program, "region;units\nN;1\nS;2\n")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "main.py: newer.csv has no column Stück. The analysis needs region, Stück. "
+        "It stopped in step 1 (KeyError: 'Stück').\n"
+    )
+
+
+def test_a_file_with_all_columns_gives_the_figures(program: Path) -> None:
+    done = ran(program, "Stück;region\n1;N\n2;S\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "# 1. Totals\ntotal units 3\n"
+
+
+def test_another_error_is_shown_as_it_is(program: Path) -> None:
+    done = ran(program, "region;Stück\nN;many\n")
+    assert done.returncode == 1
+    assert "ValueError: invalid literal" in done.stderr
+    assert "has no column" not in done.stderr
+
+
+def test_a_column_counts_in_every_encoding_of_text(program: Path) -> None:
+    for encoding in ("cp1252", "utf-16"):
+        done = ran(program, "region;Stück\nN;1\n", encoding)
+        assert done.returncode == 1
+        assert "UnicodeDecodeError" in done.stderr or "UnicodeError" in done.stderr
+        assert "has no column" not in done.stderr
