@@ -42,9 +42,12 @@ def tables_now(context: TurnContext, thread_id: str, steps: Sequence[Step], inpu
 
 
 def with_types(inputs: Sequence[Input], tables: Tables) -> tuple[Input, ...]:
-    """The inputs with the current types of their tables, so that later changes can be found."""
+    """The inputs with the current types of their tables, so that later changes can be found.
+
+    Of a table of which no statement names a column, as in `SELECT *`, all columns are needed.
+    """
     return tuple(
-        replace(each, types=tuple(known.items())[:MOST_COLUMNS])
+        replace(each, types=tuple(known.items())[:MOST_COLUMNS], columns=each.columns or tuple(known)[:MOST_COLUMNS])
         if (known := tables.get(each.label.casefold()))
         else each
         for each in inputs

@@ -66,7 +66,7 @@ def draft(
         name=one_line(_POLITE.sub("", question).strip(" ?？.。!！").split("\n")[0], NAME_CHARS) or "Analysis",
         when=one_line(question, 300) or "…",
         stages=tuple(shown),
-        inputs=(*(_input(file, code) for file in used), *_tables(list(ran.values()))),
+        inputs=(*(_input(file, code) for file in used), *tables_asked(list(ran.values()))),
         parameters=tuple(parameters),
         checks=_checks(finished),
         owner=owner,
@@ -117,8 +117,8 @@ def _mentions(code: str, name: str) -> bool:
     return name.isidentifier() and re.search(rf"\.{re.escape(name)}\b(?!\()", code) is not None
 
 
-def _tables(cells: Sequence[CellRan]) -> list[Input]:
-    """The tables of sources that the cells asked, with the columns that their statements name."""
+def tables_asked(cells: Sequence[CellRan]) -> list[Input]:
+    """The tables of sources that the cells asked, with the columns that their statements surely need of each."""
     found: dict[tuple[str, str], set[str]] = {}
     for ran in (ran for cell in cells for ran in cell.statements if not ran.error):
         try:
@@ -126,13 +126,30 @@ def _tables(cells: Sequence[CellRan]) -> list[Input]:
         except SqlglotError:
             continue
         inner = {each.alias_or_name for each in tree.find_all(sql.CTE)}
-        tables = [table for table in tree.find_all(sql.Table) if table.name and table.name not in inner]
-        columns = {column.name for column in tree.find_all(sql.Column) if column.name}
-        for table in tables:
-            name = ".".join(filter(None, (table.db, table.name)))
-            found.setdefault((ran.source, name), set()).update(columns if len(tables) == 1 else ())
+        for select in tree.find_all(sql.Select):
+            tables = [table for table in _read_by(select) if table.name and table.name not in inner]
+            named = {table.alias_or_name.casefold(): table for table in tables}
+            for table in tables:
+                found.setdefault((ran.source, _full(table)), set())
+            for column in select.find_all(sql.Column):
+                alone = tables[0] if len(tables) == 1 and not column.table and _is_of(column, select) else None
+                if column.name and (table := named.get(column.table.casefold(), alone)) is not None:
+                    found[ran.source, _full(table)].add(column.name)
     return [Input(source=source, table=table, columns=tuple(sorted(columns)))
             for (source, table), columns in found.items()]  # fmt: skip
+
+
+def _read_by(select: sql.Select) -> list[sql.Table]:
+    """The tables that a SELECT reads itself; those inside of it are read by its own inner SELECTs."""
+    return [table for table in select.find_all(sql.Table) if table.find_ancestor(sql.Select) is select]
+
+
+def _is_of(column: sql.Column, select: sql.Select) -> bool:
+    return column.find_ancestor(sql.Select) is select
+
+
+def _full(table: sql.Table) -> str:
+    return ".".join(filter(None, (table.db, table.name)))
 
 
 def _checks(finished: Finished | None) -> tuple[str, ...]:

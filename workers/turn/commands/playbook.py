@@ -34,6 +34,8 @@ from workers.turn.team_memory import spaces_in
 log = get_logger(__name__)
 
 REPRODUCED = "reproduced"
+UNSHOWN = "…"
+"""What a stage shows where not everybody may read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("playbook_no_code", language), done=False)
         return ()
     told = thread.told(turns)
-    stages = tuple(replace(each, shows=told(each.shows) or "…") for each in proven.draft.playbook.stages)
+    stages = tuple(replace(each, shows=told(each.shows) or UNSHOWN) for each in proven.draft.playbook.stages)
     name = one_line(argument_of(PLAYBOOK, command.text).strip(' .。"“”'), NAME_CHARS) or proven.draft.playbook.name
     book = replace(proven.draft.playbook, name=name, stages=stages, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
@@ -78,7 +80,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         file=file,
         title=book.name,
         text=write_playbook(book),
-        about=summary(book, language, proven.second),
+        about=summary(replace(book, proof=_proof(proven, language)), language, proven.second),
         user=command.user,
         author=command.author,
         ts=command.ts,
@@ -153,6 +155,12 @@ def run_again(thread: CommandThread, turns: Sequence[Sequence[Step]], codes: dic
         return None
 
 
+def _proof(proven: Proven, language: Language) -> str:
+    """The proof in the words of the thread; the page keeps it in English."""
+    own = badge_text(proven.outcome, language) if proven.outcome is not None else say("playbook_not_run", language)
+    return with_second(own, proven.second)
+
+
 def free_file(thread: CommandThread, space: str, name: str) -> str:
     """A page of the space that no playbook has yet."""
     there = {page.file for page in memory_of(thread.context.settings).documents.folder.pages(space, PLAYBOOKS)}
@@ -165,8 +173,13 @@ def free_file(thread: CommandThread, space: str, name: str) -> str:
 
 def summary(book: Playbook, language: Language, second: SecondRun | None = None) -> str:
     """What people read of a playbook before they open it."""
-    lines = [f"{number}. {stage.title} — {stage.shows}" for number, stage in enumerate(book.stages, start=1)]
-    inputs = "; ".join(f"{each.label} ({', '.join(each.columns[:8])})" for each in book.inputs)
+    lines = [
+        f"{number}. {stage.title}" + (f" — {stage.shows}" if stage.shows != UNSHOWN else "")
+        for number, stage in enumerate(book.stages, start=1)
+    ]
+    inputs = "; ".join(
+        each.label + (f" ({', '.join(each.columns[:8])})" if each.columns else "") for each in book.inputs
+    )
     parameters = ", ".join(f"{each.name} = {each.value!r}" for each in book.parameters)
     odd = [sentence for _, sentence in lint(book)]
     return say(
@@ -179,5 +192,5 @@ def summary(book: Playbook, language: Language, second: SecondRun | None = None)
         proof=book.proof,
         second="\n".join(second.figures) if second else "",
         second_file=second.file if second else "",
-        odd="; ".join(odd),
+        odd="; ".join(sentence.rstrip(".") for sentence in odd),
     )

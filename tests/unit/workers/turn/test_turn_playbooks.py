@@ -84,6 +84,18 @@ def test_a_report_becomes_a_playbook_with_functions_that_give_the_same(world: Wo
     assert "approved the playbook" in world.text(key)
 
 
+def test_the_proof_is_said_in_the_language_of_the_thread_and_kept_in_english(world: World) -> None:
+    world.model = ScriptedModel([cell(READ, "Daten lesen"), cell(SUM, "Stück zählen"), finish("Es sind 220 Stück.")])
+    key = world.say("Wie viele Stück haben alle Regionen zusammen verkauft?", files={"sales.csv": SALES})
+    world.settle(key)
+    world.say("als Playbook speichern", thread=key)
+    world.settle(key)
+    draft = proposed(world, key)
+    assert "✓ Reproduziert in" in draft.about
+    assert "Reproduced in" not in draft.about
+    assert "proof: '✓ Reproduced in" in draft.text
+
+
 def test_words_behind_the_command_name_the_playbook(world: World) -> None:
     world.model = ScriptedModel([cell(READ, "Read the sales"), cell(SUM, "Add the units"), finish(REPORT)])
     key = world.say(QUESTION, files={"sales.csv": SALES})
