@@ -88,6 +88,7 @@ def prepare_matplotlib(fonts: list[str]) -> None:
 
     def savefig(self: Any, fname: Any, *args: Any, **kwargs: Any) -> Any:
         missing: dict[int, Warning | str] = {}
+        _clear_pictures(self)
         with warnings.catch_warnings():
             _note_missing_glyphs(missing)
             done = plain_savefig(self, fname, *args, **kwargs)
@@ -101,6 +102,15 @@ def prepare_matplotlib(fonts: list[str]) -> None:
 
     savefig.__doc__ = plain_savefig.__doc__
     figure_class.savefig = savefig
+
+
+def _clear_pictures(figure: Any) -> None:
+    """Take our grid away where it would run through a heatmap and its numbers. A grid that the cell asked for stays."""
+    for axes in figure.axes:
+        is_heatmap = axes.images or any(type(each).__name__ == "QuadMesh" for each in axes.collections)
+        asked = any(line.get_color() != STYLE["grid.color"] for line in axes.get_xgridlines() + axes.get_ygridlines())
+        if is_heatmap and not asked:
+            axes.grid(visible=False)
 
 
 _KNOWN_AS = [

@@ -453,6 +453,18 @@ def test_open_figures_become_named_pngs_and_artists_are_not_shown_as_values(run)
     assert run("plt.get_fignums()").result.text == "[]"
 
 
+def test_our_grid_does_not_run_through_a_heatmap_unless_the_cell_asks_for_one(run) -> None:
+    shown = run(
+        "import matplotlib.pyplot as plt\n"
+        "def grid(axes): return any(line.get_visible() for line in axes.get_xgridlines())\n"
+        "figure, (heat, line, asked) = plt.subplots(1, 3)\n"
+        "heat.imshow([[1, 2], [3, 4]])\nline.plot([1, 2])\n"
+        "asked.pcolormesh([[1, 2], [3, 4]])\nasked.grid(color='white')\n"
+        "plt.savefig('own.png')\nplt.close()\nprint(grid(heat), grid(line), grid(asked))"
+    )
+    assert shown.stdout == "False True True\n"
+
+
 def test_a_figure_comes_with_its_data(run) -> None:
     result = run(
         "import matplotlib.pyplot as plt, pandas as pd\n"
