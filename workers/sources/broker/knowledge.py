@@ -70,7 +70,10 @@ class Knowledge:
         known = self._get(driver)
         found = known.schema.search(words)
         metrics = _metrics(known.metrics, words, int(estimated_tokens(found.text) * METRICS_SHARE) + 500)
-        return "\n\n".join(filter(None, (found.text, metrics))) or NOTHING
+        if not metrics and known.metrics:
+            names = ", ".join(metric.name for metric in known.metrics[:NAMED_METRICS])
+            metrics = f"No metric of the team fits these words. There are: {names}."
+        return "\n\n".join(filter(None, (found.text or NOTHING, metrics)))
 
     def _metrics(self) -> tuple[Metric, ...]:
         """The metrics alone: no catalogue is looked up for them, and none is waited for."""
@@ -102,9 +105,11 @@ class Knowledge:
 
 
 def _metrics(metrics: tuple[Metric, ...], words: str, tokens: int, *, others: bool = False) -> str:
-    """The metrics that the words name, with their SQL; with `others`, the names of the rest."""
+    """The metrics that the words name, with their SQL. With `others`, those of the rest follow that have room, and then
+    the names of those that have none: people rarely name a metric as the dictionary does."""
     shown: list[Metric] = []
-    for metric in named_in(words, metrics):
+    named = named_in(words, metrics)
+    for metric in (*named, *(other for other in metrics if others and other not in named)):
         if estimated_tokens(metrics_text([*shown, metric])) > tokens:
             break
         shown.append(metric)

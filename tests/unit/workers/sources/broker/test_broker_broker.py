@@ -281,7 +281,8 @@ def test_the_schema_comes_with_the_dictionary_and_without_what_is_denied(tmp_pat
     (pages / "orders.md").write_text(
         "---\ntable: orders\n---\nOne row per purchase.\n\n| column | meaning |\n| --- | --- |\n| amount | EUR paid |\n"
     )
-    for name, words in (("turnover", "[revenue]"), ("refund rate", "[returns]")):
+    others = ((f"zone {number}", "[]") for number in range(40))
+    for name, words in (("turnover", "[revenue]"), ("refund rate", "[returns]"), *others):
         (pages / "metrics" / f"{name}.md").write_text(
             f"---\nmetric: {name}\ntable: orders\nsynonyms: {words}\n---\n\n```sql\nsum(amount)\n```\n"
         )
@@ -292,11 +293,16 @@ def test_the_schema_comes_with_the_dictionary_and_without_what_is_denied(tmp_pat
         assert "One row per purchase" in text
         assert "EUR paid" in text
         assert "Metric: turnover" in text
-        assert "Further metrics, by name: refund rate" in text
+        first, _, names = text.partition("Further metrics, by name: ")
+        assert first.index("Metric: turnover") < first.index("Metric: refund rate"), "the named one comes first"
+        assert "zone 39" in names
+        assert "Metric: zone 39" not in first, "there is no room for all"
         assert "salaries" not in text
         found = client.ask(request("schema", words="purchase"), EVENT)[0].value
         assert "orders" in found
-        assert "Nothing fits" in client.ask(request("schema", words="qqqq"), EVENT)[0].value
+        nothing = client.ask(request("schema", words="qqqq"), EVENT)[0].value
+        assert nothing.startswith("Nothing fits")
+        assert "No metric of the team fits these words. There are: refund rate, turnover" in nothing
 
 
 def test_a_dictionary_that_cannot_be_read_costs_only_its_words(tmp_path: Path) -> None:
