@@ -32,6 +32,7 @@ MODULES: Final = frozenset(
     }
 )
 """What a function may import: nothing of it opens files or sockets on its own."""
+_TOP_LEVEL: Final = "only imports, constants without a call and functions may stand at the top level."
 TEST_MODULES: Final = MODULES | {TEAM, "pytest", "hypothesis"}
 PYTEST: Final = frozenset({"raises", "approx"})
 """What tests may use of pytest. The proof brings these two along, so pytest need not be installed."""
@@ -85,7 +86,7 @@ def _of_module(name: str, code: str) -> Iterator[str]:
         return
     for place, node in enumerate(module.body):
         if not _may_stand(node, place):
-            yield f"module.py, line {node.lineno}: only imports, constants and functions may stand at the top level."
+            yield f"module.py, line {node.lineno}: {_TOP_LEVEL}"
     functions = [each.name for each in module.body if isinstance(each, ast.FunctionDef)]
     public = [each for each in functions if not each.startswith("_")]
     if public != [name]:
@@ -153,7 +154,7 @@ def _of_tests(name: str, tests: str) -> Iterator[str]:
         return
     for place, node in enumerate(module.body):
         if not _may_stand(node, place, decorated=True):
-            yield f"tests.py, line {node.lineno}: only imports, constants and functions may stand at the top level."
+            yield f"tests.py, line {node.lineno}: {_TOP_LEVEL}"
     found = [each for each in module.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")]
     if not LEAST_TESTS <= len(found) <= MOST_TESTS:
         yield f"tests.py needs {LEAST_TESTS} to {MOST_TESTS} functions test_…; it has {len(found)}."
