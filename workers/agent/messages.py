@@ -68,6 +68,7 @@ _CHECK_LEAST_CHARS = 200
 _CHECK_UNSEEN = 60
 _CHECK_NOTES, _CHECK_NOTES_CHARS = 20, 6_000
 _CHECK_ANSWER_CHARS = 4_000
+_CHECK_ROWS, _CHECK_SENTENCE_CHARS = 24, 160
 _CHECK_PLACES = ("output", "table", "count")
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
@@ -129,6 +130,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         more=len(cells) - len(chosen),
         unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
         report=quoted(clip(report, 20_000)),
+        rows=_unnamed(figures),
         marked=[one_line(each.text, 60) for each in figures if each.state == "unsourced"][:_CHECK_UNSEEN],
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
@@ -169,6 +171,17 @@ def _unseen(figures: Sequence[Traced], cut: Collection[str]) -> list[str]:
         if place.cell_id in cut and place.what in _CHECK_PLACES and place.value
     )
     return list(dict.fromkeys(lines))[:_CHECK_UNSEEN]
+
+
+def _unnamed(figures: Sequence[Traced]) -> list[str]:
+    """The figures that outputs show for rows which the report does not name in their words, a line for each."""
+    lines = (
+        f"{one_line(figure.text, 40)}: {one_line(figure.places[0].about, 100)} (cell {figure.places[0].cell}), "
+        f"in “{one_line(figure.sentence, _CHECK_SENTENCE_CHARS)}”"
+        for figure in figures
+        if figure.unnamed and figure.places
+    )
+    return list(dict.fromkeys(lines))[:_CHECK_ROWS]
 
 
 def _has_more_rows(cell: CellRan) -> bool:

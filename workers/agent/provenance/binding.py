@@ -359,6 +359,22 @@ class Scene:
             return label
         return None
 
+    def leaves_unnamed(self, claim: Claim, fact: Fact) -> bool:
+        """Whether a fact is of one row among several, and the claim's sentence has not even half of the row's words.
+
+        Rows of totals and small numbers do not count.
+        """
+        rows = [(family, label) for family, label in fact.keys if family.binds and not family.columns]
+        if not rows or claim.small or any(is_total_label(label) for _, label in rows):
+            return False
+        if any(label in (self.allowed(claim, family) or ()) for family, label in rows):
+            return False
+        words = self.words_of(claim)
+        named = (
+            sum(word in words for word in label) * 2 >= len(label) for _, label in rows if not isinstance(label, Day)
+        )
+        return not any(named)
+
     def agrees(self, claim: Claim, fact: Fact) -> int:
         """In how many families the claim names the fact's own label."""
         count = 0

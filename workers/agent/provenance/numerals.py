@@ -199,6 +199,7 @@ _COMMA = re.compile(
     r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d|(?<![\d.,])\d+,\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+,\d{4,}|"
     r"(?<![\d.,])0,\d{3}\b|\.\d{3}\.\d{3}"
 )
+_MONTHS_AS_NUMBERS = re.compile(rf"(?<![\w.,])(?:0[1-9]|1[0-2])\.{_YEAR}(?![\d.,])")
 _COMMA_WORDS = re.compile(
     r"\b(?:der|die|das|und|ist|bei|mit|für|les|des|est|avec|los|las|una|della|sono|het|een)\b", re.IGNORECASE
 )
@@ -206,6 +207,7 @@ _COMMA_WORDS = re.compile(
 
 def marks_of(text: str) -> Marks:
     """Which mark a text writes before decimals, as far as its numbers and words tell."""
+    text = _MONTHS_AS_NUMBERS.sub("", text)
     point, comma = len(_POINT.findall(text)), len(_COMMA.findall(text))
     if point != comma:
         return "point" if point > comma else "comma"

@@ -51,7 +51,8 @@ class Traced:
 
     `values` are what stands at these places, None for what is no number. `near` are the nearest facts of an unsourced
     figure, for the model that is to correct it. `arithmetic` is the step that derives it, with its numbers. `fault`
-    says what is wrong with its token.
+    says what is wrong with its token. `unnamed`: an output shows it for a row that the sentence does not name, at least
+    not in the words of the output. A reader has to tell whether it is the right one.
     """
 
     start: int
@@ -67,6 +68,7 @@ class Traced:
     arithmetic: str = ""
     values: tuple[float | None, ...] = ()
     fault: Fault = ""
+    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +400,8 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
         place = _place(fact)
         _note(claim, work, "unsourced", (place,), reason="memory", near=(place.about,), values=(fact.value,))
         return
-    _note(claim, work, "given" if fact.given else "sourced", (_place(fact),), values=(fact.value,))
+    unnamed = not fact.given and work.scene.leaves_unnamed(claim, fact)
+    _note(claim, work, "given" if fact.given else "sourced", (_place(fact),), values=(fact.value,), unnamed=unnamed)
 
 
 def _trace_date(claim: Claim, work: _Work) -> None:
@@ -658,6 +661,8 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     shown: str = "",
     values: tuple[float | None, ...] = (),
     fault: Fault = "",
+    *,
+    unnamed: bool = False,
 ) -> None:
     text = work.scene.reading.text
     sentence = " ".join(work.scene.reading.written[slice(*claim.span)].split())
@@ -675,4 +680,5 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
         shown,
         values,
         fault,
+        unnamed,
     )

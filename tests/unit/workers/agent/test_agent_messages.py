@@ -855,3 +855,25 @@ def test_the_judge_is_told_which_figures_readers_see_with_a_mark() -> None:
     told = str(check_messages(turn(asked()), provenance.report, provenance.figures))
     assert 'Readers see "not computed here" behind these figures: 4,711.' in told
     assert "not computed here" not in str(check_messages(turn(asked()), "North leads."))
+
+
+ORDERS = "         2025  2026\nSchweiz   172   192\nPolen     310   290\nTotal     482   482"
+
+
+def test_the_judge_is_asked_of_figures_whose_row_stands_there_in_other_words() -> None:
+    provenance = trace(
+        "In Switzerland orders rose from 310 to 192. Polen fell to 290, the total stayed at 482.",
+        facts_of([[cell(stdout=ORDERS)]]),
+    )
+    assert not provenance.unsourced
+    told = str(check_messages(turn(asked()), provenance.report, provenance.figures))
+    assert "# Figures whose row only you can tell" in told
+    assert "- 310: Polen · 2025 (cell 1), in “In Switzerland orders rose from 310 to 192.”" in told
+    assert "- 290" not in told
+    assert "- 482" not in told
+
+
+def test_the_judge_is_asked_of_no_row_that_the_report_names() -> None:
+    report = "Polen (310) leads.\n\n| | 2025 |\n|---|---|\n| Schweiz | 172 |\n"
+    provenance = trace(report, facts_of([[cell(stdout=ORDERS)]]))
+    assert "only you can tell" not in str(check_messages(turn(asked()), provenance.report, provenance.figures))

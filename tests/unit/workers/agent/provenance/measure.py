@@ -149,9 +149,10 @@ def dialogue(*, tokens: bool, path: Path = HELD_OUT_7) -> Dialogue:
 def _steps(world: dict[str, Any], report: dict[str, Any] | None = None) -> list[Step]:
     titles = [*world["titles"], *(report or {}).get("more_titles", ())]
     outputs = [*world["outputs"], *(report or {}).get("more_outputs", ())]
+    codes = world.get("codes", ["show()"] * len(outputs))
     steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
-    for n, (text, title) in enumerate(zip(outputs, titles, strict=True), 1):
-        steps.append(CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text))
+    for n, (text, title, code) in enumerate(zip(outputs, titles, codes, strict=True), 1):
+        steps.append(CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code=code, status="ok", stdout=text))
     return steps
 
 
