@@ -336,7 +336,9 @@ def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
         if scene.tells(claim, other):
             continue  # "56 % of the units; in euros it was 75 %": the sentence gives both
         measure = _measure(other)
-        if (words & measure) or (labels and not (words and measure)) or (not labels and words == measure):
+        shared, every = words & measure, words | measure
+        alike = bool(shared) and (bool(labels) or len(shared) * 2 >= len(every))
+        if alike or (labels and not (words and measure)) or (not labels and words == measure):
             return True
     return False
 
