@@ -206,6 +206,7 @@ class _Note(_Said):
         "pdf_tables",
         "percents",
         "preamble",
+        "cut_lines",
         "ragged",
         "remarks",
         "sampled",

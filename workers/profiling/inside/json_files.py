@@ -111,7 +111,7 @@ def _is_json_line(head: str) -> bool:
 
 
 def json_lines(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
-    """A file with a JSON value on each line. Raises Unusable when a line has none."""
+    """A file with a JSON value on each line. Raises Unusable when a line has none, but for a few that are cut."""
     import pandas as pd  # noqa: PLC0415 - as above
 
     text = Text(path, size, bounds)
@@ -122,7 +122,8 @@ def json_lines(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
             records.append(json.loads(line))
         except (ValueError, RecursionError):
             bad += 1
-    if bad or not records:
+    cut_lines = bad if 0 < bad <= _MOST_CUT * len(records) and not text.is_sampled and _shows_cuts(lines, bad) else 0
+    if bad > cut_lines or not records:
         raise Unusable("corrupt", detail=f"JSON lines: {bad} of {len(records) + bad} lines are not JSON")
     if not is_records(records):
         return document(text, "jsonl")
@@ -133,16 +134,18 @@ def json_lines(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
     loading = call("pd.read_json", path, arguments)
     if any(isinstance(field, dict) for record in records[:1_000] for field in record.values()):
         loading = f"pd.json_normalize({loading}.to_dict('records'))"
+    if cut_lines:
+        loading = _line_by_line(path, text, "", _WHOLE_LINE)
     rows = text.count_lines() if text.is_sampled else len(records)
     table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
     if _loses_digits(text.head, [table]):
-        read = call(".read_text", None, {"encoding": text.encoding.name})
-        written = f"{call('Path', path, {})}{read}.split('\\n')"
-        each = f"json.loads(line, {_LONG_AS_TEXT}) for line in {written} if line.strip()"
-        loading = f"pd.json_normalize([{each}])"
-        records = [json.loads(line, parse_int=_long_as_text) for line in lines[: len(records)]]
+        loading = _line_by_line(path, text, f", {_LONG_AS_TEXT}", _WHOLE_LINE if cut_lines else "line.strip()")
+        whole = [line for line in lines if not cut_lines or _is_whole(line)]
+        records = [json.loads(line, parse_int=_long_as_text) for line in whole[: len(records)]]
         table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
     notes = [note("first_rows", rows=len(records))] if text.is_sampled else []
+    if cut_lines:
+        notes.append(note("cut_lines", count=cut_lines))
     return {
         "format": "jsonl",
         "encoding": text.encoding.name,
@@ -150,3 +153,23 @@ def json_lines(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
         "read_hint": loading,
         "notes": notes,
     }
+
+
+_MOST_CUT = 0.1
+_WHOLE_LINE = "line.strip()[:1] + line.strip()[-1:] == '{}'"
+
+
+def _is_whole(line: str) -> bool:
+    return line.strip()[:1] + line.strip()[-1:] == "{}"
+
+
+def _shows_cuts(lines: list[str], bad: int) -> bool:
+    """Whether lines without an end or a beginning are all that is wrong: a program stopped while it wrote them."""
+    return sum(not _is_whole(line) for line in lines) == bad
+
+
+def _line_by_line(path: str, text: Text, numbers: str, which: str) -> str:
+    """The code that reads these lines as records."""
+    read = call(".read_text", None, {"encoding": text.encoding.name})
+    written = f"{call('Path', path, {})}{read}.split('\\n')"
+    return f"pd.json_normalize([json.loads(line{numbers}) for line in {written} if {which}])"

@@ -20,7 +20,7 @@ FRAME = pd.DataFrame({"region": ["North", "South", None], "amount": [1, 2, 3]})
 
 
 def loaded(abstract: FileAbstract) -> Any:
-    return eval(abstract.read_hint, {"pd": pd, "Path": Path})
+    return eval(abstract.read_hint, {"pd": pd, "Path": Path, "json": json})
 
 
 def test_every_sheet_of_a_workbook_is_described(describe: Describe, folder: Path) -> None:
@@ -106,6 +106,30 @@ def test_json_lines_are_a_table_whatever_the_extension(describe: Describe, folde
         assert abstract.format == "jsonl"
         assert abstract.tables[0].rows == 5
         assert loaded(abstract)["who.name"].tolist() == ["é"] * 5
+
+
+@pytest.mark.parametrize(("big", "more"), [(1, ""), (2**66, ", parse_int")])
+def test_a_few_lines_that_are_cut_are_skipped_and_counted(
+    describe: Describe, folder: Path, big: int, more: str
+) -> None:
+    lines = [json.dumps({"id": n * big, "who": {"name": "é"}}) for n in range(40)]
+    lines[3:3] = ['{"id": 3, "who"']
+    lines.append('{"id": 99, "wh')
+    (folder / "data.jsonl").write_text("\r\n".join(lines), encoding="utf-8", newline="")
+    abstracts, problems = describe("data.jsonl")
+    assert not problems
+    (abstract,) = abstracts
+    assert abstract.tables[0].rows == 40
+    assert more in abstract.read_hint
+    assert loaded(abstract)["who.name"].tolist() == ["é"] * 40
+    assert "2 lines are cut and no JSON" in abstract.note
+
+
+@pytest.mark.parametrize("line", ['{"id": 1, "a": "x" "y"}', '{"id": NaN}}'])
+def test_a_line_that_is_whole_and_no_json_is_no_cut(describe: Describe, folder: Path, line: str) -> None:
+    (folder / "data.jsonl").write_text("\n".join([*(json.dumps({"id": n}) for n in range(40)), line]))
+    _, (problem,) = describe("data.jsonl")
+    assert "1 of 41" in problem.why
 
 
 def test_json_lines_end_at_line_ends_only(describe: Describe, folder: Path) -> None:
