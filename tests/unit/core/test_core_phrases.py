@@ -32,6 +32,19 @@ def plain(text: str) -> str:
     return re.sub(r"{{.*?}}|{%.*?%}|`[^`]*`", "", text)
 
 
+@pytest.mark.parametrize(
+    ("language", "one", "more"),
+    [
+        ("de", "1 von 4 Code-Zellen wurde nicht fertig.", "2 von 4 Code-Zellen wurden nicht fertig."),
+        ("es", "1 de 4 celdas de código no terminó.", "2 de 4 celdas de código no terminaron."),
+        ("fr", "1 cellule de code sur 4 n'a pas abouti.", "2 cellules de code sur 4 n'ont pas abouti."),
+    ],
+)
+def test_one_cell_that_did_not_finish_is_told_in_the_singular(language: Language, one: str, more: str) -> None:
+    assert say("report_failed_cells", language, count=1, total=4).startswith(one)
+    assert say("report_failed_cells", language, count=2, total=4).startswith(more)
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 def test_every_language_uses_the_same_variables(language: Language) -> None:
     assert [key for key, each in phrases().items() if variables(each.text(language)) != variables(each.en)] == []
