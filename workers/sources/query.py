@@ -56,11 +56,17 @@ def result_of(
     with scrubbed(source):
         require_read_only(source, driver.access())
         statement = checked(source, driver, sql, params)
-        try:
-            with driver.run(statement.sql, limits or limits_of(source)) as result:
-                yield replace(result, sql=statement.sql)
-        except StatementFailed as error:
-            raise StatementFailed(f"{error}{_hint(driver, statement, error)}", error.unknown) from None
+        with hinted(driver, statement), driver.run(statement.sql, limits or limits_of(source)) as result:
+            yield replace(result, sql=statement.sql)
+
+
+@contextmanager
+def hinted(driver: Driver, statement: Checked) -> Iterator[None]:
+    """Add what helps to write a statement better to what the database says of it."""
+    try:
+        yield
+    except StatementFailed as error:
+        raise StatementFailed(f"{error}{_hint(driver, statement, error)}", error.unknown) from None
 
 
 def require_read_only(source: Source, access: Access) -> None:

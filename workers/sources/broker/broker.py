@@ -31,7 +31,7 @@ from workers.sources.errors import (
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
-from workers.sources.query import checked, limits_of, require_read_only, result_of, scrubbed, tables_of
+from workers.sources.query import checked, hinted, limits_of, require_read_only, result_of, scrubbed, tables_of
 from workers.sources.values import ColumnInfo, Kind, Limits, Source, TableName
 
 log = get_logger(__name__)
@@ -226,8 +226,8 @@ def _sampled(column: ColumnInfo, kind: Kind) -> exp.Expr:
 
 def _explained(source: Source, driver: Driver, ask: Ask, limits: Limits) -> Answer:
     statement = checked(source, driver, ask.sql, ask.params)
-    asks = bool(source.settings.ask_above_rows)
-    expected = driver.expected_rows(statement.sql, limits) if asks else None
+    with hinted(driver, statement):
+        expected = driver.expected_rows(statement.sql, limits) if source.settings.ask_above_rows else None
     return Answered(value=[str(table) for table in statement.tables], sql=statement.sql, expected=expected), None
 
 

@@ -946,6 +946,14 @@ def test_a_statement_of_many_expected_rows_waits_for_a_yes_and_a_small_one_does_
     assert world.statuses(key) == ["done"]
 
 
+@pytest.mark.parametrize("more", ["", ABOVE_ROWS])
+def test_an_unknown_column_is_told_with_the_nearest_one_also_where_the_size_is_asked_first(
+    asked: Asked, duckdb_url: str, more: str
+) -> None:
+    wrong = cell("print(query('select amuont from orders'))")
+    assert "Did you mean amount?" in error_of(asked(wrong, more=more, url=duckdb_url))
+
+
 def test_a_statement_of_many_expected_rows_that_is_skipped_does_not_run(asked: Asked, duckdb_url: str) -> None:
     world = asked(CROSSED, CROSSED, more=ABOVE_ROWS, url=duckdb_url)
     answers(world, SKIP)
