@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from typing import Final
 
@@ -24,6 +25,11 @@ end."""
 def clean(text: str) -> str:
     """The text without what cannot be stored or sent: lone surrogates (broken escapes in JSON) and NULs."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+
+
+def plain_letters(text: str) -> str:
+    """The text in small letters without accents, for names of files: "Größe é" → "grosse e"."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
 
 
 def without_thoughts(text: str) -> str:

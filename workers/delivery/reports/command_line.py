@@ -26,7 +26,7 @@ from core.slack.markdown import escape_markdown
 from core.steps import CellRan, FileAbstract
 from core.values import Language
 from workers.agent.program import Part
-from workers.agent.text import one_line
+from workers.agent.text import one_line, plain_letters
 from workers.delivery.reports.command_line_check import Difference, differences
 from workers.delivery.reports.notebook import futures_in, setup_of, with_last_shown, without_futures
 from workers.delivery.reports.pack import requirements_of, safe_path, zipped
@@ -69,7 +69,7 @@ class Program:
     @property
     def name(self) -> str:
         """The folder of the program, of the question's words."""
-        words = re.sub(r"[^a-z0-9]+", "-", self.question.casefold()).strip("-")
+        words = re.sub(r"[^a-z0-9]+", "-", plain_letters(self.question)).strip("-")
         cut = words[:_NAME_CHARS].rpartition("-")[0] if len(words) > _NAME_CHARS else words
         return cut or "analysis"
 

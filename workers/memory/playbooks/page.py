@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from core import python_source
+from workers.agent.text import plain_letters
 
 LONGEST_PAGE: Final = 60_000
 """Characters of a page. The form in Slack takes as many, and so does a prompt."""
@@ -201,7 +202,7 @@ def lint(one: Playbook) -> list[tuple[int, str]]:
 
 def file_name(name: str) -> str:
     """The name of a playbook's file, without its ending: small letters, digits and dashes."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60].strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", plain_letters(name)).strip("-")[:60].strip("-")
     if not _NAME.fullmatch(slug):
         slug = f"playbook-{sum(name.encode()) % 10_000:04d}{'-' + slug if slug else ''}"
     return slug

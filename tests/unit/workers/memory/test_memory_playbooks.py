@@ -221,4 +221,5 @@ def test_drift_is_said_in_the_language_of_the_turn() -> None:
 
 def test_a_name_in_any_script_gives_a_file_name() -> None:
     assert file_name("Monthly churn, by plan!") == "monthly-churn-by-plan"
+    assert file_name("Größe gegenüber Vorjahr (été)") == "grosse-gegenuber-vorjahr-ete"
     assert file_name("月度流失").startswith("playbook-")

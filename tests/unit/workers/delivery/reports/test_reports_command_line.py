@@ -43,6 +43,12 @@ def ran(folder: Path, text: str, encoding: str = "utf-8") -> subprocess.Complete
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
+def test_the_folder_of_a_program_keeps_letters_with_accents_as_plain_ones() -> None:
+    question = "Quel est le retour sur dépenses ?"
+    made = Program(question=question, language="fr", parts=[], wanted=frozenset())
+    assert made.name == "quel-est-le-retour-sur-depenses"
+
+
 def test_a_file_without_a_column_that_the_analysis_needs_is_named_with_it(program: Path) -> None:
     done = ran(program, "region;units\nN;1\nS;2\n")
     assert done.returncode == 1
