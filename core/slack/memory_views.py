@@ -174,7 +174,7 @@ def followed_message(note: PlaybookNote, turn_id: str, language: Language) -> Sl
     line = say("playbook_followed", language, name=note.name, owner=note.owner, kept=note.kept)
     buttons = kit.actions(
         kit.button(say("playbook_button_open", language), PlaybookButton(turn=turn_id, do="open")),
-        kit.button(say("memory_button_drop", language), PlaybookButton(turn=turn_id, do="leave")),
+        kit.button(say("playbook_button_leave", language), PlaybookButton(turn=turn_id, do="leave")),
     )
     return SlackMessage(kit.fallback(line), [kit.paragraph(line), buttons])
 

@@ -135,3 +135,10 @@ def test_no_title_and_no_button_of_a_form_is_cut(what: Any, language: Language) 
     )
     view = drawn.edit_view(proposed, "T1:C1:100.000001", language)
     assert [view[part]["text"] for part in ("title", "submit", "close") if "…" in view[part]["text"]] == []
+
+
+@pytest.mark.parametrize(("language", "leave"), [("en", "Don't"), ("de", "Nicht befolgen"), ("ja", "従わない")])
+def test_a_playbook_is_not_followed_rather_than_not_kept(language: Language, leave: str) -> None:
+    note = PlaybookNote(file="p.md", name="Units", text=PAGE, owner="Ana", kept="2026-11-30")
+    (buttons,) = [block for block in drawn.followed_message(note, "t1", language).blocks if block["type"] == "actions"]
+    assert [each["text"]["text"] for each in buttons["elements"]][1] == leave
