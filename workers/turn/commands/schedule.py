@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from core.authorization import Authorizer
@@ -11,6 +12,7 @@ from core.phrases import number, say
 from core.schedule_times import BadTimes, least_gap, moment, next_time
 from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
+from core.slack.text import clip, escape
 from core.steps import CellRan, Finished, Step
 from core.values import Language
 from workers.agent.chance import surely_draws
@@ -19,6 +21,8 @@ from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.schedules.drift import patterns_of
 from workers.schedules.telling import figure_meant, is_comparable
 from workers.turn.commands.thread import CommandThread
+
+_SHOWN_TIMES = 3
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
@@ -87,13 +91,14 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         author=author,
         times=words.cron,
         zone=zone,
-        next=moment(following, zone, language),
+        next=_next_times(thread, words, zone, following),
         data=_data(thread, order, sources, author),
         telling=" ".join(
             filter(
                 None,
                 (
                     _telling(thread, words, watched),
+                    _others(thread, schedule_id),
                     unseeded(made, language),
                     _in_february(thread, words),
                     _on_days_off(thread, words),
@@ -152,6 +157,26 @@ def _first_time(thread: CommandThread, words: ScheduleWords, zone: str) -> datet
     except BadTimes as error:
         raise _Refused(error.key) from None
     return following
+
+
+def _next_times(thread: CommandThread, words: ScheduleWords, zone: str, first: datetime) -> str:
+    """The first runs: they tell somebody who reads no cron whether the times are those that were meant."""
+    rest = days_off(thread.context.settings.schedules)
+    found = [first]
+    with suppress(BadTimes):
+        while len(found) < _SHOWN_TIMES:
+            found.append(next_time(words.cron, zone, found[-1], words.on_days_off, rest))
+    return ", ".join(moment(at, zone, thread.language) for at in found)
+
+
+def _others(thread: CommandThread, schedule_id: str) -> str:
+    """The schedules that the thread has already: two people may want the same report."""
+    active = [each for each in thread.context.store.schedules(thread.lease.thread_id) if each.state == "active"]
+    name = thread.context.slack.user_name
+    others = [
+        f"{escape(clip(each.said, 80))} ({escape(name(each.owner))})" for each in active if each.id != schedule_id
+    ]
+    return say("schedule_others", thread.language, others="; ".join(others)) if others else ""
 
 
 def _reported(thread: CommandThread) -> tuple[str, list[Sequence[Step]]]:

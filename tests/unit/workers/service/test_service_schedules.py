@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -93,6 +94,18 @@ def test_a_schedule_says_when_it_runs_on_what_and_what_it_tells(world: World) ->
     assert (found.state, found.owner, found.order.cron) == ("active", "U0ANA00001", "0 9 * * 1")
     assert [(figure.name, figure.value) for figure in found.shown] == [("total", 3900.0), ("regions", 4.0)]
     assert found.next_at > datetime.now(UTC)
+
+
+def test_the_first_runs_are_told_and_the_schedules_that_the_thread_has_already(world: World) -> None:
+    key = scheduled(world, "every Monday at 9:00 Europe/Berlin run this again")
+    days = re.findall(r"\d{4}-\d\d-\d\d 09:00", said(world, key))
+    first = datetime.fromisoformat(days[0])
+    assert [datetime.fromisoformat(day) - first for day in days] == [timedelta(0), timedelta(7), timedelta(14)]
+    assert "Already scheduled" not in said(world, key)
+    world.say("every weekday at 8:00 run this again", thread=key, user=BEN)
+    world.settle(key)
+    assert "Already scheduled in this thread: every Monday at 9:00 Europe/Berlin run this again (" in said(world, key)
+    assert said(world, key).count("run this again") == 1
 
 
 @pytest.mark.parametrize(("day", "is_told"), [("28th", False), ("29th", True), ("30th", True), ("31st", False)])
