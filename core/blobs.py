@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -102,6 +103,17 @@ class Blobs:
             with suppress(OSError):
                 self._fs.rm_file(partial)
             raise
+
+    def remove_partials(self, sha256: str, *, older_than_s: float) -> None:
+        """Remove what puts of this content left that were killed: nothing was written to it for that long.
+
+        A put that is only slow fails then, and is tried again like any other that fails.
+        """
+        target = Path(self._path(sha256))
+        for partial in target.parent.glob(f"{target.name}.*.partial") if self._is_local else ():
+            with suppress(OSError):
+                if time.time() - partial.stat().st_mtime > older_than_s:
+                    partial.unlink()
 
     def _send(self, data: bytes | Path, to: str) -> None:
         if isinstance(data, bytes):

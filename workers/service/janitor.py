@@ -114,7 +114,7 @@ def run(settings: Settings) -> None:
                 return woken
 
         again_at: dict[int, float] = {}
-        put_notes = PutNotes(settings, store)
+        put_notes = PutNotes(settings, store, blobs)
 
         def tidy(_: None) -> None:
             sweep_tempdirs(settings)

@@ -158,7 +158,7 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> _Adv
         raise NeedsOwnProcess(lease.thread_id)
     try:
         context = _context_of(worker, lease)
-        with _leaving_no_contents(worker.context.settings, worker.context.store, lease):
+        with _leaving_no_contents(worker.context, lease):
             if context is None:
                 end_uninstalled(worker.context, lease, state)
             elif not begun.is_hopeless:
@@ -184,17 +184,17 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> _Adv
 
 
 @contextmanager
-def _leaving_no_contents(settings: Settings, store: Store, lease: Lease) -> Iterator[None]:
+def _leaving_no_contents(context: TurnContext, lease: Lease) -> Iterator[None]:
     """If the block fails because the thread was purged meanwhile, what it put into the file store is deleted too.
 
     The purge did not know of it: a content is put before a step names it.
     """
-    with noting_contents(settings, store, lease.thread_id) as put:
+    with noting_contents(context.settings, context.store, context.blobs, lease.thread_id) as put:
         try:
             yield
         except Exception:
             try:
-                if put and store.give_up_contents(lease.thread_id, put):
+                if put and context.store.give_up_contents(lease.thread_id, put):
                     log.info("contents_given_up", contents=len(put))
             except StoreUnreachable as error:
                 log.warning("contents_not_given_up", why=error)

@@ -133,8 +133,9 @@ def tables_asked(cells: Sequence[CellRan]) -> list[Input]:
                 found.setdefault((ran.source, _full(table)), set())
             for column in select.find_all(sql.Column):
                 alone = tables[0] if len(tables) == 1 and not column.table and _is_of(column, select) else None
-                if column.name and (table := named.get(column.table.casefold(), alone)) is not None:
-                    found[ran.source, _full(table)].add(column.name)
+                of = named.get(column.table.casefold(), alone)
+                if column.name and of is not None:
+                    found[ran.source, _full(of)].add(column.name)
     return [Input(source=source, table=table, columns=tuple(sorted(columns)))
             for (source, table), columns in found.items()]  # fmt: skip
 
