@@ -104,7 +104,10 @@ class Keeper:
                 self._reach = within_reach(mentioned, self._namespace)
 
     def save(self, mentioned: set[str]) -> tuple[list[str], list[Part], list[dict[str, str]]]:
-        """(keys of all parts, the parts that changed, what is lost and why). `mentioned`: names that the cell used."""
+        """(keys of all parts, the parts that changed, what is lost and why, but for closed files).
+
+        `mentioned`: names that the cell used.
+        """
         variables = {name: value for name, value in list(self._namespace.items()) if _is_variable(name)}
         alone = _threads() == 1
         if not alone:
@@ -127,7 +130,7 @@ class Keeper:
         }
         self._note_what_they_are_made_of({part.key: large[part.key] for part in parts[1:]})
         self._certain = alone
-        return keys, changed, lost
+        return keys, changed, [one for one in lost if not _is_closed_file(self._namespace.get(one["name"]))]
 
     def load(self, parts: Sequence[Mapping[str, Any]], found: Mapping[str, memoryview]) -> list[dict[str, str]]:
         """Put back what `save` gave; large arrays are built on the bytes in `found`, so these should be writable.
@@ -403,6 +406,16 @@ def _part(key: str, pieces: Sequence[bytes | memoryview]) -> Part:
 def _threads() -> int:
     """How many run here, those that `threading` does not know of among them."""
     return len(sys._current_frames())
+
+
+_FILES = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO)
+
+
+def _is_closed_file(value: object) -> bool:
+    """What a `with open(…) as file` leaves behind: nobody misses it, so its loss is not told."""
+    with contextlib.suppress(Exception):  # below a text file may be an object of the notebook
+        return isinstance(value, _FILES) and type(value) in _FILES and bool(value.closed)
+    return False
 
 
 def _is_variable(name: object) -> bool:

@@ -720,6 +720,16 @@ def test_names_that_share_much_are_looked_at_once(run) -> None:
     assert shown(run("n, name0[0] is name79[0]")) == "(7, True)"
 
 
+def test_the_loss_of_a_closed_file_is_not_told_and_that_of_an_open_one_is(run) -> None:
+    run("with open('a.txt', 'w') as closed:\n    closed.write('x')\nstill_open = open('b.txt', 'w')\nn = 7")
+    result = run("import os\nos._exit(1)")
+    assert [notice.code for notice in result.notices] == ["ended", "as_before", "not_kept"]
+    told = worded(result, "en")
+    assert "still_open" in told
+    assert "closed" not in told
+    assert shown(run("n")) == "7"
+
+
 def test_what_was_told_is_not_told_again(tmp_path: Path) -> None:
     with bare_host(tmp_path, Limits(idle_s=0.1)) as client:
         client.run("t", "1", "n = 7\ng = (i for i in range(3))")
