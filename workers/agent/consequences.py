@@ -31,6 +31,7 @@ from workers.agent.actions import (
     RecordVerdict,
 )
 from workers.agent.decide import decide
+from workers.agent.revisions import whole_reports
 from workers.agent.turn import Turn
 
 IsStep = AskHuman | CorrectModel | RecordPlan | RecordVerdict | RecordRoute | Compact | Finish | GiveUp | Close
@@ -70,9 +71,10 @@ def follow_up(turn: Turn, step: Step) -> list[Step]:
         return []
     if isinstance(step, Replied) and step.purpose == "act":  # it gets the number that it will have among the steps
         step = step.model_copy(update={"gone": _gone(turn.steps)})
+    steps = tuple(whole_reports((*turn.steps, step)))  # as it is read from the store
     found: list[Step] = []
     while True:
-        action: Action = decide(replace(turn, steps=(*turn.steps, step, *found)))
+        action: Action = decide(replace(turn, steps=(*steps, *found)))
         if not isinstance(action, IsStep):
             return found
         found.append(step_of(action))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -83,10 +84,17 @@ def _phrase(figure: Traced) -> str:
     return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
 
 
+_UNIT_BEHIND = re.compile(
+    r"[ \u00a0\u202f](?:points?|puntos?|Punkten?|heures?|horas?|Stunden|hours?|jours?|días?|days?|Tagen?)\b"
+)
+"""A unit in words that is no part of the figure: "-0,18 point"."""
+
+
 def _behind_emphasis(report: str, at: int) -> int:
-    """The place behind the signs that close an emphasis or code around the figure. Inside them, a mark would be bold or
-    break it."""
-    end = at
+    """The place behind a unit in words and the signs that close an emphasis or code around the figure. Inside them, a
+    mark would be bold or break it."""
+    unit = _UNIT_BEHIND.match(report, at)
+    end = unit.end() if unit else at
     while report[end : end + 1] in ("*", "_", "`"):
         end += 1
     return end

@@ -23,6 +23,7 @@ _PERCENT_AT_END = re.compile(r"(?<![A-Za-z\d.,])(?P<bound>\d{1,3}(?:[.,]\d+)?\s?
 _UNIT_AT_END = re.compile(
     r"(?:^|[_(\[ ,/（])(?P<unit>(?i:ms|milliseconds|secs?|seconds|sekunden|mins|minuten|hrs|stunden|bytes|[kmgt]b)|"
     r"(?<=[_(\[])[sg]|毫秒|秒|分钟|小时)[)\]）]?$"
+    r"|[_ (](?P<inside>ms)[_ )]"
 )
 """The unit of a name that is too short to count anywhere in it: "p99_ms", "weight_g", "time (s)"."""
 _SCALE_IN_NAME = re.compile(
@@ -230,6 +231,8 @@ def unit_of(name: str) -> tuple[str, float]:
     if (percent := _PERCENT_AT_END.search(flat.strip())) and not percent["bound"]:
         return "%", 1.0
     match = _UNIT_IN_NAME.search(flat) or _UNIT_AT_END.search(name.strip())
+    if match is not None and match.groupdict().get("inside"):
+        return "ms", 1.0
     if match is not None and match.start("unit") == 0 and match["unit"].casefold() == "min":
         return "", 1.0
     if match is not None and match["unit"] == "%" and flat[: match.start("unit")].rstrip()[-1:].isdigit():

@@ -415,7 +415,13 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
         )
 
 
+_PER_MONEY = re.compile(r"\s?(?:per|je|pro|par|por|a)\s(?:each\s)?(?:US\$|[$€£¥]|(?:EUR|USD|GBP|euros?|dollars?)\b)")
+"""What follows a ratio of two amounts, such as 3.78 € per €: it has no unit."""
+
+
 def _unit(match: re.Match[str]) -> str:
+    if _PER_MONEY.match(match.string, match.end()):
+        return ""
     if match["pp"]:
         return "pp"
     if match["percent"]:

@@ -489,7 +489,7 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         near, fault = ((bound.arithmetic,) if bound.arithmetic else ()), bound.fault
     elif token.operand is not None:
         shown_there = _shown_by(claim, token.operand, work)
-        if shown_there is not None and shown_there.against in ("", "earlier"):
+        if shown_there is not None and (shown_there.against in ("", "earlier") or _names_no_unit(shown_there)):
             _back(claim, shown_there.fact, work)
             return
         fault = _FAULTS.get(shown_there.against, "value") if shown_there is not None else "value"
@@ -501,6 +501,11 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         near=(*near, *nearest(claim, (), work.scene, work.facts))[:MOST_NEAR],
         fault=fault,
     )
+
+
+def _names_no_unit(shown: Candidate) -> bool:
+    """Whether only the unit speaks against a fact, and no output names one for it: a token says enough then."""
+    return shown.against == "unit" and not shown.fact.unit and not shown.fact.percent
 
 
 def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Candidate | None:
