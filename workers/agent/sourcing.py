@@ -85,7 +85,7 @@ def _phrase(figure: Traced) -> str:
 
 
 _UNIT_BEHIND = re.compile(
-    r"[ \u00a0\u202f](?:points?|puntos?|Punkten?|heures?|horas?|Stunden|hours?|jours?|días?|days?|Tagen?)\b"
+    r"[*_`]*[ \u00a0\u202f](?:points?|puntos?|Punkten?|heures?|horas?|Stunden|hours?|jours?|días?|days?|Tagen?)\b"
 )
 """A unit in words that is no part of the figure: "-0,18 point"."""
 

@@ -45,6 +45,8 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 """Words directly before the date that a figure is compared with: "1,411, more than in 2023"."""
+_PERCENT_ON = re.compile(r"[%％][\s\u2060]+on[\s\u2060]*$")
+"""12.3 % on 18 September happened on that day, while "3 % on 2023" compares."""
 _COMPARED_BEHIND = re.compile(r"年?(?:より|に比べ|と比べ|比で)")
 _TELLS = re.compile(
     r"['’]s\b[^,;]*|[\s\u2060]*(?:[(（:：的]|(?:\w+[\s\u2060]+)?of\b|,?[\s\u2060]*\b(?:when|where|with|at|als|wo|mit|quand|où|avec|cuando|con)\b)[^,;，；()（）]*"
@@ -176,6 +178,7 @@ class Scene:
             for m in self.within(*claim.span)
             if isinstance(m.label, Day)
             and _chosen(family, [m])
+            and not (m.label.day and _PERCENT_ON.search(text, max(start, m.start - _COMPARED_CHARS), m.start))
             and not _TELLS.fullmatch(text, m.end, max(m.end, claim.start))
             and (
                 _COMPARED.search(text, max(start, m.start - _COMPARED_CHARS), m.start)

@@ -304,10 +304,36 @@ def _dates(text: str, *, day_first: bool = False) -> tuple[list[Numeral], str]:
     for name, pattern in _DATES if _MAYBE_DATE.search(text) else ():
         if _SIGNS.get(name, "") not in text:
             continue
+        if name == "dmonthy":
+            found, rest = _with_days_before(pattern, rest, found)
         own = [one for match in pattern.finditer(rest) if (one := _date(name, match, day_first=day_first)) is not None]
         if own:
             found += own
             rest = pattern.sub(partial(_blank, name), rest)
+    return found, rest
+
+
+_DAYS_BEFORE = re.compile(
+    r"(?<![\w.,/-])((?:\d{1,2}(?:st|nd|rd|th|\.)?(?:, (?:and )?| (?:and|und|et|y|&) )){1,6})$", re.IGNORECASE
+)
+"""The days before the last one of a list: "17, 18 and 19 September"."""
+
+
+def _with_days_before(pattern: re.Pattern[str], rest: str, found: list[Numeral]) -> tuple[list[Numeral], str]:
+    """The dates with those that share the month of the date behind them, and the text without these."""
+    for match in pattern.finditer(rest):
+        last = _date("dmonthy", match)
+        before = _DAYS_BEFORE.search(rest, max(0, match.start() - 40), match.start())
+        if last is None or before is None:
+            continue
+        days = list(re.finditer(r"\d{1,2}", before[1]))
+        if not all(1 <= int(day[0]) <= 31 for day in days):
+            continue
+        for day in days:
+            start, end = before.start(1) + day.start(), before.start(1) + day.end()
+            own = last.day._replace(day=int(day[0]))
+            found = [*found, Numeral(start, end, day[0], "date", day=own, digits_end=end)]
+            rest = f"{rest[:start]}{chr(0) * (end - start)}{rest[end:]}"
     return found, rest
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from workers.agent.provenance.facts import Family, Grid, Label, is_statistic
 from workers.agent.provenance.grids import (
@@ -23,12 +25,13 @@ from workers.agent.provenance.grids import (
 from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
 from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, scan, with_shared_units
-from workers.agent.provenance.words import Key, key_of, words_in
+from workers.agent.provenance.words import CURRENCIES, Key, key_of, words_in
 
 MAX_TEXT = 64_000
 _MOST_TRIES = 4
 """Of reading lines that look like one table as one, each time without the line above: sentences may stand above it."""
 _MOST_MEASURES = 24
+_MONEY = frozenset(CURRENCIES.values())
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
@@ -374,8 +377,14 @@ def _shape(line: str) -> int:
 
 
 def _figures(line: str, marks: Marks) -> list[Numeral]:
-    """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next."""
+    """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next.
+
+    A currency between two numbers, as in "gap % 5.17 EUR 3191", may be of either: it is of none.
+    """
     found = with_shared_units(scan(line, marks), line, SPAN)
+    for at, (one, behind) in enumerate(pairwise(found)):
+        if one.unit in _MONEY and behind.kind == "number" and not line[one.end : behind.start].strip():
+            found[at] = replace(one, unit="", text=line[one.start : one.digits_end], end=one.digits_end)
     for at, one in enumerate(found):
         labels_next = at + 1 < len(found) and line[one.end : found[at + 1].start].strip(" :=") == ""
         if one.bare and one.kind == "date" and not labels_next and _LABELLED.search(line, 0, one.start):
@@ -416,19 +425,20 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
             own = label if isinstance(label, Day) else _distinct(label, shared)
             family.add(own, head)
             keys = ((family, own),)
-        previous = 0
+        previous, named = 0, ""
         for at, one in enumerate(numbers):
             piece = _SPLIT.split(line[previous : one.start])[-1] if previous else line[: one.start]
             after = re.match(r"\s?[^\d,;|()\n]{0,40}", line[one.end :])
             words = set(key_of(piece)) | set(key_of(head)) | set(key_of(after[0] if after else ""))
             own_keys = keys
             name = piece.rstrip(" =:").rpartition(":")[2].strip(" =:$€£(-")
+            named = name if any(map(str.isalnum, name)) else named  # "rates % 13.04 7.15": both are rates
             if keys and len(numbers) > 1 and (column := label_of(name)) and name.strip() != head:
                 columns.add(column, name)
                 own_keys = (*keys, (columns, column))
             fact = make_fact(one, reader.place(number, line.strip()), reader.turn, own_keys, words)
             if not fact.unit and fact.scale == 1.0:
-                fact.unit, fact.scale = unit_of(name if len(numbers) > 1 else head)
+                fact.unit, fact.scale = unit_of(named if len(numbers) > 1 else head)
             if grid is not None:
                 fact.grid, fact.row, fact.column = grid, place, at
                 grid.facts.append(fact)

@@ -317,6 +317,10 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         for each in found
         if each.against == "row" and each.fact.turn == 0 and sign_fits(claim, each.fact, work.scene)
     ]
+    if unit := claim.numeral.unit:
+        own = [each for each in fits if each.fact.unit == unit and each.fact.words & work.scene.words_of(claim)]
+        if own and not any(each.fact.unit == unit for each in wrong):
+            return own[0]  # only this one is said in the unit of the claim
     if (
         wrong
         and fits
@@ -489,7 +493,7 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         near, fault = ((bound.arithmetic,) if bound.arithmetic else ()), bound.fault
     elif token.operand is not None:
         shown_there = _shown_by(claim, token.operand, work)
-        if shown_there is not None and (shown_there.against in ("", "earlier") or _names_no_unit(shown_there)):
+        if shown_there is not None and shown_there.against in ("", "earlier"):
             _back(claim, shown_there.fact, work)
             return
         fault = _FAULTS.get(shown_there.against, "value") if shown_there is not None else "value"
@@ -501,11 +505,6 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
         near=(*near, *nearest(claim, (), work.scene, work.facts))[:MOST_NEAR],
         fault=fault,
     )
-
-
-def _names_no_unit(shown: Candidate) -> bool:
-    """Whether only the unit speaks against a fact, and no output names one for it: a token says enough then."""
-    return shown.against == "unit" and not shown.fact.unit and not shown.fact.percent
 
 
 def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Candidate | None:

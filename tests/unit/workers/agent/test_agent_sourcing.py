@@ -293,3 +293,8 @@ def test_a_token_behind_words_goes_back() -> None:
     assert isinstance(action, CorrectModel)
     assert '"South" in: North sold 4,321. That is far more than South' in action.text
     assert "Its token follows no figure." in action.text
+
+
+def test_a_mark_stands_behind_the_unit_in_words_of_its_figure() -> None:
+    end = _end(_played(*["North gained **56,780** points, **56,781 points** in all."] * 3))
+    assert "**56,780** points (⚠ not computed here), **56,781 points** (⚠ not computed here) in all." in end.report

@@ -40,6 +40,13 @@ month
 2024-08    77.6    82.2
 2024-09    77.2    73.8
 2024-10    78.1    76.1"""
+FAILED = """\
+            requests  errors  rate_pct
+day
+2025-09-17       161      14      8.70
+2025-09-18       179      22     12.29
+2025-09-24       148       2      1.35"""
+LATENCY = "page       p95_ms_median  calls\n/checkout         1390.5   1200\n/cart              410.2   3100"
 CLICKS = """\
 EUR je Klick
          Online-Shop  Marketplace  Partner
@@ -81,6 +88,22 @@ ORDERS = "         2025  2026\nSchweiz   172   192\nPolen     310   290\nItalien
         (CLICKS,
          "Zwischen 0,481 EUR je Klick (Online-Shop, März 2026) und 1,596 EUR je Klick (Marketplace, April 2026).",
          "Zwischen 0,481 EUR je Klick (Marketplace, April 2026) und 1,596 EUR je Klick (Online-Shop, März 2026)."),
+        (FAILED, "8.70 % failed on 17 September (14 errors), and 12.29 % on 18 September (22 errors).",
+         "12.29 % failed on 17 September (14 errors), and 8.70 % on 18 September (22 errors)."),
+        (FAILED, "On 17 and 18 September 8.70 % and 12.29 % failed.",
+         "On 17 and 18 September 8.70 % and 13.29 % failed."),
+        ("pente de la note par absence, points: -0.479", "C'est 0,48 point de moins par absence.",
+         "C'est 0,48 point de plus par absence."),
+        ("horas de retraso frente a los demás: -3.04", "Tarda 3,04 horas menos que los demás.",
+         "Tarda 3,04 horas más que los demás."),
+        ("ward A and others: rates % 13.04 7.15\ncount 12 40", "A 13.04 %, against 7.15 % in the others.",
+         "A 13.04 %, against 7.51 % in the others."),
+        ("raw gap mean % (women below men) 5.17 EUR 3191", "Women earn 5.17 % less (3,191 €).",
+         "Women earn 5.71 % less (3,191 €)."),
+        ("Support: overtime mean h 11.1 others 6.32\nFinance  11.1\nSupport  14.2\nSales     7.0",
+         "Support has a mean overtime of 11.1 h.", "Support has a mean overtime of 12.1 h."),
+        (LATENCY, "/checkout has a p95 of 1,390.5 ms.", "/checkout has a p95 of 1,390.5 s."),
+        ("TV ROAS 1.23\nnon-TV ROAS 3.775", "Without TV it is 3.78 € per €.", "Without TV it is 3.87 € per €."),
         (ORDERS, "In Schweiz orders rose from 172 to 192; the franc lost value against the average of 2025.",
          "In Schweiz orders rose from 310 to 192; the franc lost value against the average of 2025."),
         ("days overdue min, max: -30 665\nrows: 412 12", "Invoices are up to 665 days overdue.",
