@@ -86,24 +86,37 @@ def needs_a_yes(cell: CellRan) -> bool:
 
 
 def approved_cells(steps: Sequence[Step]) -> list[CellRan]:
-    """The cells of a turn that ran because a person let them run.
+    """The cells of a turn that ran because a person let them run."""
+    return _let_run(steps)[0]
 
-    A yes counts for its code until this ran: when the cell ended only because a person was asked about its statement or
-    its call, the same code runs again without another yes.
+
+def is_let_run(steps: Sequence[Step], code: str) -> bool:
+    """Whether a yes to this code still counts: see `_let_run`."""
+    return code in _let_run(steps)[1]
+
+
+def _let_run(steps: Sequence[Step]) -> tuple[list[CellRan], set[str]]:
+    """The cells that ran on a person's yes, and the code whose yes still counts.
+
+    It counts once more when the cell ended because a person was asked about its statement or its call, and that person
+    said yes, too. The error alone says nothing: a cell can raise it itself. Each command of a shell is asked about.
     """
-    asked = {step.call_id: step.approval.call for step in steps if isinstance(step, Questioned) and step.approval}
-    yes = [step.call_id for step in steps if isinstance(step, Decided) and step.outcome in ("run", "edited")]
-    said = {asked.get(call_id) for call_id in yes}
+    asked = {step.call_id: step.approval for step in steps if isinstance(step, Questioned) and step.approval}
+    said: set[str] = set()
+    stopped, again = "", set[str]()
     found: list[CellRan] = []
-    for cell in cells(steps):
-        if cell.call_id in said or (not cell.is_own and is_let_run(found, cell.code, cell.language)):
-            found.append(cell)
-    return found
-
-
-def is_let_run(approved: Iterable[CellRan], code: str, language: str = "python") -> bool:
-    """Whether a yes to this code still counts. Each command of a shell is asked about."""
-    return language == "python" and any(needs_a_yes(cell) and cell.code == code for cell in approved)
+    for step in steps:
+        if isinstance(step, Decided) and step.outcome in ("run", "edited") and (on := asked.get(step.call_id)):
+            said.add(on.call)
+            if on.what == "statement" and stopped:
+                again.add(stopped)
+        elif isinstance(step, CellRan) and not step.is_own:
+            is_approved = bool(step.call_id) and step.call_id in said
+            if is_approved or step.code in again:
+                found.append(step)
+            again.discard(step.code)
+            stopped = step.code if found[-1:] == [step] and needs_a_yes(step) and step.language == "python" else ""
+    return found, again
 
 
 def failed_cells(steps: Sequence[Step]) -> list[CellRan]:

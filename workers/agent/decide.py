@@ -60,7 +60,6 @@ from core.steps import (
 )
 from workers.agent import debugging, guards, plans
 from workers.agent.about_steps import (
-    approved_cells,
     asks_analyst,
     is_let_run,
     only_unreadable_files,
@@ -290,7 +289,7 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
         "risky": bool(found.risks),
         "every cell": True,
     }
-    if cell.language == "python" and (not asks[turn.approvals] or is_let_run(approved_cells(turn.steps), cell.code)):
+    if cell.language == "python" and (not asks[turn.approvals] or is_let_run(turn.steps, cell.code)):
         return None
     approval = Approval(
         what=cell.language,

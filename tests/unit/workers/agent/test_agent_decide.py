@@ -653,13 +653,30 @@ def stopped_for_its_statement(code: str = "df = 1") -> CellRan:
     return cell(code, "c1", status="error", error=refused, error_name="RequestRefused")
 
 
+STATEMENT = Questioned(
+    call_id="approve:2", question="May it be sent?", approval=Approval(what="statement", title="crm", code="SELECT 1")
+)
+SEND_IT = Decided(call_id="approve:2", outcome="run", user="U1", author="Ana", ts="9.5")
+STOPPED = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, stopped_for_its_statement())
+
+
 def test_code_that_stopped_only_for_a_yes_to_its_statement_needs_no_second_yes() -> None:
-    before = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, stopped_for_its_statement())
+    before = (*STOPPED, STATEMENT, SEND_IT)
     again = decide(turn(*before, run("df = 1", "c2"), approvals="every cell"))
     assert isinstance(again, RunCell)
     assert again.code == "df = 1"
     changed = decide(turn(*before, run("df = 2", "c2"), approvals="every cell"))
     assert isinstance(changed, AskApproval)
+
+
+def test_that_yes_counts_once_and_only_after_a_yes_to_the_statement() -> None:
+    """A cell can raise that error itself, as often as it wants."""
+    second = cell("df = 1", "c2", 2, status="error", error=STOPPED[-1].error, error_name="RequestRefused")
+    for steps in (STOPPED, (*STOPPED, STATEMENT, SEND_IT, run("df = 1", "c2"), second)):
+        assert isinstance(decide(turn(*steps, run("df = 1", "c9"), approvals="every cell")), AskApproval)
+    skipped = SEND_IT.model_copy(update={"outcome": "skip"})
+    steps = (*STOPPED, STATEMENT, skipped, run("df = 1", "c9"))
+    assert isinstance(decide(turn(*steps, approvals="every cell")), AskApproval)
 
 
 @pytest.mark.parametrize(

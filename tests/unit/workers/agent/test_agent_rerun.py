@@ -181,7 +181,11 @@ def test_a_cell_with_effects_and_what_rests_on_it_are_not_run(why: str) -> None:
 def test_code_that_ran_on_a_yes_from_before_its_statement_is_no_less_approved() -> None:
     refused = "RequestRefused: This statement on s needs a person's yes."
     stopped = ran("a", "x = 2000", status="error", error=refused, error_name="RequestRefused")
-    steps = [*EFFECTS["approved"][:2], stopped, ran("b", "x = 2000"), ran("c", "print(x)", "2000\n")]
+    sent = Questioned(
+        call_id="approve:2", question="Send it?", approval=Approval(what="statement", title="s", code="SELECT 1")
+    )
+    yes = Decided(call_id="approve:2", outcome="run", user="U1", author="Ana", ts="3.0")
+    steps = [*EFFECTS["approved"][:2], stopped, sent, yes, ran("b", "x = 2000"), ran("c", "print(x)", "2000\n")]
     made = plan([(ASKED, *steps, done(figure("2,000", "c", 2000.0)))])
     assert made is not None
     assert (made.parts, made.unseen) == ((), {"c"})
