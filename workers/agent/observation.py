@@ -15,7 +15,10 @@ from workers.agent.turn import Turn
 _MAX_NAMES = 20
 _NAME_CHARS = 120
 _MAX_EMPTY, _SQL_CHARS = 3, 400
+_ADVICE = "; print less, or a summary"
 _FRAME = re.compile(r'File "<cell (\d+)>"')
+_PLACE = re.compile(r"<cell \d+>:(\d+)(?=:)")
+"""The place that a warning names. Its number is the session's, not the thread's."""
 
 
 def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -> str:
@@ -23,13 +26,14 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
     the cell."""
     parts = [(tag, text) for tag, text in _parts(cell) if text.strip()]
     granted = shares([len(text) for _, text in parts], limit)
+    advice = _ADVICE if limit >= turn.limits.output_chars else ""  # an older output has less room: nobody is to blame
     return turn.prompts.render(
         "observation",
         number=turn.number_of(cell),
         title=one_line(cell.title, _NAME_CHARS),
         status=cell.status,
         seconds=f"{cell.duration_s:.1f}",
-        blocks=[fenced_off(tag, clip(text, share)) for (tag, text), share in zip(parts, granted, strict=True)],
+        blocks=[fenced_off(tag, clip(text, share, advice)) for (tag, text), share in zip(parts, granted, strict=True)],
         figures=_names([figure.name for figure in cell.figures]),
         files=_names([file.name for file in cell.files]),
         rejected=[
@@ -60,7 +64,7 @@ def _columns(check: DataCheck) -> list[str]:
 def _parts(cell: CellRan) -> tuple[tuple[str, str], ...]:
     shown = (
         ("stdout", cell.stdout),
-        ("stderr", without_repeats(cell.stderr)),
+        ("stderr", _PLACE.sub(r"a cell, line \1", without_repeats(cell.stderr))),
         ("result", cell.result),
         ("error", _traceback(cell)),
     )

@@ -88,12 +88,16 @@ def without_repeats(stderr: str) -> str:
     return "\n".join(f"{text}\n({counts[text]} times)" if counts[text] > 1 else text for text in told)
 
 
-def clip(text: str, limit: int) -> str:
-    """The text, or its head and tail with a line between them that says how much is missing.
+_LEAST_LEFT_OUT = 60
+"""Characters of the shortest line that stands for what is left out."""
 
-    That line has at most 120 characters and comes on top of `limit`.
+
+def clip(text: str, limit: int, advice: str = "") -> str:
+    """The text, or its head and tail with a line between them that says how much is missing, with an `advice`.
+
+    That line has at most 120 characters and comes on top of `limit`. Less than such a line is not left out.
     """
-    if len(text) <= limit:
+    if len(text) <= limit + _LEAST_LEFT_OUT:
         return text
     head = text[: int(limit * _HEAD_SHARE)]
     tail = text[len(text) - (limit - len(head)) :]
@@ -104,7 +108,7 @@ def clip(text: str, limit: int) -> str:
     left_out = text[len(head) : len(text) - len(tail)]
     lines = left_out.count("\n")
     size = f"{len(left_out):,} characters" + (f" ({lines:,} lines)" if lines > 1 else "")
-    return f"{head}\n[… {size} left out here; print less, or a summary …]\n{tail}"
+    return f"{head}\n[… {size} left out here{advice} …]\n{tail}"
 
 
 def shares(lengths: list[int], total: int) -> list[int]:

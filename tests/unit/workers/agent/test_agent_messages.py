@@ -53,8 +53,9 @@ from core.steps import (
 from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages, tokens_of
+from workers.agent.observation import observation
 from workers.agent.provenance import facts_of, trace
-from workers.agent.text import CHARS_PER_TOKEN, tokens_in
+from workers.agent.text import CHARS_PER_TOKEN, clip, tokens_in
 from workers.agent.turn import AgentLimits, Allowance, SourceNote, Turn
 
 FIRST = (
@@ -877,3 +878,23 @@ def test_the_judge_is_asked_of_no_row_that_the_report_names() -> None:
     report = "Polen (310) leads.\n\n| | 2025 |\n|---|---|\n| Schweiz | 172 |\n"
     provenance = trace(report, facts_of([[cell(stdout=ORDERS)]]))
     assert "only you can tell" not in str(check_messages(turn(asked()), provenance.report, provenance.figures))
+
+
+def test_a_fresh_output_that_is_cut_says_what_to_do_and_an_older_one_does_not_blame() -> None:
+    long = cell(stdout="\n".join(f"row {number} {number * 7}" for number in range(2_000)))
+    now = turn(asked(), long)
+    assert "left out here; print less, or a summary …]" in observation(now, long, (), now.limits.output_chars)
+    assert "left out here …]" in observation(now, long, (), now.limits.output_chars // 4)
+
+
+def test_less_than_the_line_that_stands_for_it_is_not_left_out() -> None:
+    text = "x" * 100 + "\n" + "y" * 30
+    assert clip(text, 100) == text
+    assert clip(text + "z" * 60, 100) != text + "z" * 60
+
+
+def test_a_warning_names_no_number_of_a_cell() -> None:
+    warned = cell(stderr="<cell 3>:24: UserWarning: mixed types")
+    told = observation(turn(asked(), warned), warned, (), 8_000)
+    assert "a cell, line 24: UserWarning: mixed types" in told
+    assert "<cell" not in told
