@@ -15,6 +15,7 @@ from workers.agent.turn import Turn
 _MAX_NAMES = 20
 _NAME_CHARS = 120
 _MAX_EMPTY, _SQL_CHARS = 3, 400
+_IMPORT = re.compile(r"\s*(?:import|from)\s+\w")
 _ADVICE = "; print less, or a summary"
 _FRAME = re.compile(r'File "<cell (\d+)>"')
 _PLACE = re.compile(r"<cell \d+>:(\d+)(?=:)")
@@ -79,6 +80,13 @@ def _traceback(cell: CellRan) -> str:
     return _FRAME.sub(lambda frame: f"In {'this cell' if int(frame[1]) == own else 'an earlier cell'}", cell.error)
 
 
+def _imports(cell: CellRan) -> bool:
+    """Whether the line at which a cell stopped imports something."""
+    lines = cell.code.splitlines()
+    at = cell.error_line or 0
+    return 1 <= at <= len(lines) and _IMPORT.match(lines[at - 1]) is not None
+
+
 def _names(names: list[str]) -> list[str]:
     more = [f"and {len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
     return [one_line(name, _NAME_CHARS) for name in names[:_MAX_NAMES]] + more
@@ -92,6 +100,7 @@ def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
         "repair",
         status=cell.status,
         line=cell.error_line,
+        loading=_imports(cell),
         not_set=_names(list(assigned_names(cell.code, cell.error_line))) if cell.error_line else [],
         hint=hint(cell, before, environment.packages),
         admin=needs_an_admin(cell),

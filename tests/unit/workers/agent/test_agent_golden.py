@@ -462,11 +462,12 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "repair": [
             {
                 "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "waits": waits,
-                "cell_timeout_s": "120", "memory_mb": 2048,
+                "cell_timeout_s": "120", "memory_mb": 2048, "loading": loading,
             }
-            for status, admin, waits in (
-                ("error", False, False), ("error", True, False), ("error", False, True), ("timeout", False, False),
-                ("killed", False, False), ("died", False, False), ("undone", False, False),
+            for status, admin, waits, loading in (
+                ("error", False, False, False), ("error", True, False, False), ("error", False, True, False),
+                ("timeout", False, False, False), ("timeout", False, False, True), ("killed", False, False, False),
+                ("died", False, False, False), ("undone", False, False, False),
             )
         ],
         "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],

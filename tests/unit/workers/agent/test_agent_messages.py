@@ -898,3 +898,15 @@ def test_a_warning_names_no_number_of_a_cell() -> None:
     told = observation(turn(asked(), warned), warned, (), 8_000)
     assert "a cell, line 24: UserWarning: mixed types" in told
     assert "<cell" not in told
+
+
+def test_a_cell_whose_time_went_into_an_import_may_be_sent_again() -> None:
+    code = "import re\nfrom scipy import stats\nx = slow()"
+    stopped = cell(code, status="timeout", error="Traceback\nKeyboardInterrupt", error_line=2)
+    told = observation(turn(asked(), stopped), stopped, (), 8_000)
+    assert "while line 2 loaded a library" in told
+    assert "do not send the same code again" not in told
+    slow = cell(code, status="timeout", error="Traceback\nKeyboardInterrupt", error_line=3)
+    told = observation(turn(asked(), slow), slow, (), 8_000)
+    assert "Do less in one step" in told
+    assert "do not send the same code again" in told
