@@ -29,6 +29,8 @@ from executor.workspace import Workspace
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_S, _AGAIN_S = 20.0, 0.5  # how long a full disk is waited for: with each result that is lost, a cell is
 
+_ABOUT = 0.95
+
 
 class ResultWriter:
     """One thread's. It has one ended cell at a time: the next one begins when the result of this one is written."""
@@ -127,12 +129,17 @@ class ResultWriter:
     def _is_in_vain(self, until: float) -> bool:
         """Whether a full disk is waited for no longer, or was for another result: it stays full then."""
         length = len(self._written or "")
-        if self._too_long is not None and length >= self._too_long:
+        if self._is_too_long(length):
             return True
         if time.monotonic() < until:
             return False
         self._too_long = length
         return True
+
+    def _is_too_long(self, length: int) -> bool:
+        """Whether a result of about this length was refused, and none has been written since. The length of a result
+        alone changes by some characters: it holds times."""
+        return self._too_long is not None and length >= self._too_long * _ABOUT
 
     def _take(self, ended: EndedCell, collecting: Work[Collection]) -> Work[None]:
         if self._written is None:
@@ -152,7 +159,7 @@ class ResultWriter:
         cell = ended.cell
         self._cells.last_used = time.monotonic()
         self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
-        if self._too_long is not None and len(written) >= self._too_long:
+        if self._is_too_long(len(written)):
             self._too_long = None
         if ended.notifies:
             self._python.unsaved.notified(lives=self._python.session is not None)
