@@ -15,7 +15,7 @@ from core.steps import Replied, Step, ToolCall
 from workers.agent.intents import Report
 from workers.agent.parse import read_reply
 from workers.agent.text import clean, one_line
-from workers.agent.tools import changes_of
+from workers.agent.tools import CHANGES, changes_of
 
 _OLD_KEYS = ("old", "find", "from", "before", "old_string", "old_text", "search")
 _NEW_KEYS = ("new", "replace", "to", "after", "new_string", "new_text", "replacement", "with")
@@ -36,6 +36,8 @@ def whole_reports(steps: Sequence[Step]) -> list[Step]:
 
     A reply whose changes do not fit stays as it is: it reads as Malformed ("changes_unfit").
     """
+    if not any(isinstance(step, Replied) and any(map(_may_change, step.calls)) for step in steps):
+        return list(steps)  # nearly always: each decision asks again, and reading replies takes its time
     draft, kept = "", list[Step]()
     for step in steps:
         reply = _with_report(step, draft) if isinstance(step, Replied) else step
@@ -58,6 +60,10 @@ def unfit(steps: Sequence[Step], raw: str) -> Unfit | None:
 def _with_report(reply: Replied, draft: str) -> Replied:
     calls = tuple(_whole(call, draft) for call in reply.calls)
     return reply if calls == reply.calls else reply.model_copy(update={"calls": calls})
+
+
+def _may_change(call: ToolCall) -> bool:
+    return CHANGES in call.arguments
 
 
 def _whole(call: ToolCall, draft: str) -> ToolCall:

@@ -154,7 +154,7 @@ _REPORT_KEYS = (
     "summary",
     "output",
 )
-_CHANGES = "changes"
+CHANGES = "changes"
 _QUESTION_KEYS = ("question", "text", "message", "prompt", "query", "content")
 _OPTION_KEYS = ("options", "choices", "answers", "suggestions")
 _OPTION_TEXT_KEYS = ("label", "text", "value", "title", "name", "option")
@@ -178,7 +178,7 @@ def known_name(name: str) -> str | None:
 
 def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:
     """The tool that an object without a tool's name must mean, because one of its keys belongs to this tool alone."""
-    keys = {"code": RUN_PYTHON, "report": FINISH, _CHANGES: FINISH, "question": ASK_USER}
+    keys = {"code": RUN_PYTHON, "report": FINISH, CHANGES: FINISH, "question": ASK_USER}
     return next((tool for key, tool in keys.items() if key in arguments), None)
 
 
@@ -273,7 +273,7 @@ def changes_of(raw: str, name: str = FINISH) -> list[Any] | None:
 
     As long as nobody has made them in that report (`revisions.py`), such a call reads as Malformed.
     """
-    if known_name(name) != FINISH or _CHANGES not in raw:
+    if known_name(name) != FINISH or CHANGES not in raw:
         return None
     try:
         return _changes(_unwrapped(read_json(clean(raw))))
@@ -284,7 +284,7 @@ def changes_of(raw: str, name: str = FINISH) -> list[Any] | None:
 def _changes(value: Any) -> list[Any] | None:
     if not isinstance(value, Mapping) or any(value.get(key) for key in _REPORT_KEYS):
         return None
-    changes = value.get(_CHANGES)
+    changes = value.get(CHANGES)
     if isinstance(changes, str):
         try:
             changes = read_json(changes)
