@@ -111,11 +111,11 @@ def _let_run(steps: Sequence[Step]) -> tuple[list[CellRan], set[str]]:
             if on.what == "statement" and stopped:
                 again.add(stopped)
         elif isinstance(step, CellRan) and not step.is_own:
-            is_approved = bool(step.call_id) and step.call_id in said
-            if is_approved or step.code in again:
+            is_approved = (bool(step.call_id) and step.call_id in said) or step.code in again
+            if is_approved:
                 found.append(step)
             again.discard(step.code)
-            stopped = step.code if found[-1:] == [step] and needs_a_yes(step) and step.language == "python" else ""
+            stopped = step.code if is_approved and needs_a_yes(step) and step.language == "python" else ""
     return found, again
 
 

@@ -59,12 +59,7 @@ from core.steps import (
     Questioned,
 )
 from workers.agent import debugging, guards, plans
-from workers.agent.about_steps import (
-    asks_analyst,
-    is_let_run,
-    only_unreadable_files,
-    pending_command,
-)
+from workers.agent.about_steps import asks_analyst, is_let_run, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
     AskApproval,
