@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Literal
 
 from redis import Redis, RedisError
 
@@ -24,6 +25,9 @@ _RUNNING = "threadbook:running"
 
 Place = tuple[str, str]
 """The channel and the person that a running turn is counted for."""
+
+OwnLimit = Literal["person", "channel"]
+"""Whose limit holds a thread back: its person has too many turns running, or its channel has."""
 
 
 class Admission:
@@ -69,6 +73,12 @@ class Admission:
                 taken.add((thread.channel, thread.user))
         return fitting
 
+    def held_back(self, queue: Sequence[QueuedThread]) -> dict[str, OwnLimit]:
+        """The threads of a queue that a free worker may not take now, each with the limit that holds it back."""
+        taken = _Taken(self._running().values())
+        limits = {thread.thread_id: self._own_limit(thread, taken) for thread in queue if not thread.stops}
+        return {thread_id: limit for thread_id, limit in limits.items() if limit}
+
     def _enter(self, thread: QueuedThread, entry: str) -> bool:
         limits = (self._limits.running, self._limits.per_channel, self._limits.per_person)
         if thread.stops:
@@ -83,12 +93,12 @@ class Admission:
         return {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}
 
     def _fits(self, thread: QueuedThread, taken: _Taken) -> bool:
-        counts = (
-            (self._limits.running, taken.all),
-            (self._limits.per_channel, taken.channels[thread.channel]),
-            (self._limits.per_person, taken.people[thread.user]),
-        )
-        return all(not limit or count < limit for limit, count in counts)
+        return not _reached(self._limits.running, taken.all) and self._own_limit(thread, taken) is None
+
+    def _own_limit(self, thread: QueuedThread, taken: _Taken) -> OwnLimit | None:
+        if _reached(self._limits.per_person, taken.people[thread.user]):
+            return "person"
+        return "channel" if _reached(self._limits.per_channel, taken.channels[thread.channel]) else None
 
 
 class _Taken:
@@ -105,6 +115,10 @@ class _Taken:
         self.all += 1
         self.channels[place[0]] += 1
         self.people[place[1]] += 1
+
+
+def _reached(limit: int, count: int) -> bool:
+    return bool(limit) and count >= limit
 
 
 def _text(value: bytes | str) -> str:

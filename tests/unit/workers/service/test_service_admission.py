@@ -189,7 +189,7 @@ def test_a_waiting_thread_shows_its_place_each_time_it_changes(redis: Redis) -> 
     status = QueueStatus(redis, lambda team: slack)
     for queue in (queue_of(1, 2, 3), queue_of(1, 2, 3), queue_of(2, 3)):
         redis.delete("threadbook:places:turn")
-        status.show(queue)
+        status.show(queue, {})
     numbers = [(thread, "".join(filter(str.isdigit, text))) for thread, text in slack.shown]
     ids = [f"T1:C1:{number}.0" for number in (1, 2, 3)]
     assert numbers == [(ids[0], "1"), (ids[1], "2"), (ids[2], "3"), (ids[1], "1"), (ids[2], "2")]
@@ -197,14 +197,37 @@ def test_a_waiting_thread_shows_its_place_each_time_it_changes(redis: Redis) -> 
 
 def test_the_place_is_shown_in_the_threads_language(redis: Redis) -> None:
     slack = StatusLines()
-    QueueStatus(redis, lambda team: slack).show(queue_of(1, language="zh"))
+    QueueStatus(redis, lambda team: slack).show(queue_of(1, language="zh"), {})
     assert "排队" in slack.shown[0][1]
+
+
+def test_a_thread_says_that_it_waits_for_its_person_or_its_channel_and_again_when_that_changes(redis: Redis) -> None:
+    slack = StatusLines()
+    status = QueueStatus(redis, lambda team: slack)
+    for held_back in ({}, {"T1:C1:1.0": "person"}, {"T1:C1:1.0": "person"}, {"T1:C1:1.0": "channel"}):
+        redis.delete("threadbook:places:turn")
+        status.show(queue_of(1), held_back)
+    said = [text for _, text in slack.shown]
+    assert ["worker" in said[0], "same person" in said[1], "this channel" in said[2]] == [True] * 3
+    assert len(said) == 3
+
+
+def test_a_thread_is_held_back_by_its_own_limits_not_by_the_limit_in_all(node: Node) -> None:
+    for number in (1, 2):
+        assert node.begin(node.mail(number, user="UANA"))
+    ana, ben = node.mail(3, user="UANA"), node.mail(4, user="UBEN")
+    assert node.admission.held_back([ana, ben]) == {ana.thread_id: "person"}
+    assert node.begin(node.mail(5, user="UCLEO"))
+    dan = node.mail(6, channel="C2", user="UDAN")
+    assert node.admission.held_back([ben, dan]) == {ben.thread_id: "channel"}
+    assert node.begin(dan)
+    assert node.admission.held_back([node.mail(7, channel="C3", user="UEVE")]) == {}
 
 
 def test_a_thread_that_just_came_and_a_second_janitor_show_nothing(redis: Redis) -> None:
     slack = StatusLines()
     QueueStatus(redis, lambda team: slack).show(
-        [QueuedThread("T1:C1:1.0", "U1", datetime.now(UTC) + timedelta(minutes=1), "en")]
+        [QueuedThread("T1:C1:1.0", "U1", datetime.now(UTC) + timedelta(minutes=1), "en")], {}
     )
-    QueueStatus(redis, lambda team: slack).show(queue_of(1))
+    QueueStatus(redis, lambda team: slack).show(queue_of(1), {})
     assert slack.shown == []
