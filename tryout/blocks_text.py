@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 Json = dict[str, Any]
 
+_CHART_DIGITS = 6
+"""Of a value in a chart: nobody reads more off its picture."""
 _STATUS = {"pending": "○", "in_progress": "◐", "complete": "●", "error": "✗"}
 
 
@@ -57,10 +60,19 @@ def _chart(block: Json) -> str:
     drawn = block.get("chart") or {}
     series = drawn.get("series") or [{"name": "", "data": drawn.get("segments") or []}]
     labels = [str(point.get("label", "")) for point in series[0].get("data") or ()]
-    columns = [[str(point.get("value", "")) for point in each.get("data") or ()] for each in series]
+    columns = [[_charted(point.get("value", "")) for point in each.get("data") or ()] for each in series]
     rows = [["", *(str(each.get("name", "")) for each in series)], *map(list, zip(labels, *columns, strict=False))]
     cells = [[{"text": text} for text in row] for row in rows]
     return f"**{block.get('title', '')}**\n\n{_table(cells)}"
+
+
+def _charted(value: Any) -> str:
+    """A value of a chart in six digits, those before the point always: 33.3333, 1234568."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return str(value)
+    before = math.floor(math.log10(abs(value))) + 1 if value else 1
+    shown = f"{value:.{max(_CHART_DIGITS - before, 0)}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 def _last_line(output: Json | None) -> str:

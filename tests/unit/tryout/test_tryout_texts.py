@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.slack.charts import chart
 from tryout import ask, show
 from tryout.blocks_text import block_text, message_text
 from tryout.demo import reused
@@ -31,6 +32,16 @@ def test_a_message_reads_as_its_blocks_and_falls_back_to_its_text() -> None:
         (
             {"type": "plan", "title": "Working", "tasks": [{"task_id": "1", "title": "Load", "status": "complete"}]},
             "**Working**\n\n- ● Load",
+        ),
+        (
+            chart(
+                "bar",
+                "Rate",
+                ["a", "b", "c", "d"],
+                [("%", [33.333333333333336, 1234567.891, 0.00012345678, 5]), ("n", [0.0, 1e6, -2.5, 7])],
+            ),
+            "**Rate**\n\n|  | % | n |\n| --- | --- | --- |\n"
+            "| a | 33.3333 | 0 |\n| b | 1234568 | 1000000 |\n| c | 0.000123457 | -2.5 |\n| d | 5 | 7 |",
         ),
         ({"type": "unheard_of"}, ""),
     ],
