@@ -42,7 +42,7 @@ class QueueStatus:
         self._slack_of = slack_of
 
     def show(self, waiting: Sequence[QueuedThread], held_back: Mapping[str, OwnLimit]) -> None:
-        """Show each thread its place, and the limit it waits for if `held_back` has it. `waiting` is the queue, the next
+        """Show each thread its place, and the limit in `held_back` that it waits for. `waiting` is the queue, the next
         thread first."""
         if not self._redis.set(_TURN, "1", nx=True, px=int(TURN_S * 1000)):
             return

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.formats import Format
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.blocks import Align, Block, Limit, SlackMessage
 from core.slack.charts import CHART
 from core.slack.folding import folded
-from core.slack.markdown import Table, cut_markdown, escape_markdown, headings, plain_text, split_tables, with_emphasis
+from core.slack.markdown import (
+    Table,
+    cut_markdown,
+    escape_markdown,
+    headings,
+    plain_text,
+    source_lines,
+    split_tables,
+    with_emphasis,
+)
 from core.slack.report_badge import badge_block
 from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
@@ -32,6 +41,9 @@ _LEAST = 1_500
 """With less room than this a text that does not fit begins in the next message."""
 _TABLE_BLOCKS = 6
 """Each table block ends its message; a report with more tables keeps the rest inside its text and does not flood."""
+_SMALL_TABLE = (10, 6)
+"""Rows and columns of a table that nobody needs to sort or to page through. Where a report has several tables, the
+small ones stand in its text, which Slack shows as tables, too: the report stays one message."""
 _THREAD = 60_000
 """Characters of the model's report that the thread shows. A longer one would flood it; report.md holds all of it."""
 _QUESTION = 300
@@ -126,14 +138,18 @@ class _Thread:
 
     def add_markdown(self, text: str) -> None:
         """Markdown with its tables."""
-        for part in split_tables(text):
+        parts = split_tables(text)
+        is_alone = sum(isinstance(part, Table) for part in parts) == 1
+        for part in parts:
             if isinstance(part, str):
                 self._heading = next(iter(reversed(headings(part))), self._heading)
                 self._add_text(part)
+            elif _is_small(part) and not is_alone:
+                self._add_text(_aligned(part))
             elif kit.fits_table(part.rows) and self._tables < _TABLE_BLOCKS:
                 self._add_table(part.rows, part)
             elif kit.fits_table(part.rows):
-                self._add_text(part.source)
+                self._add_text(_aligned(part))
             else:
                 self._add_preview(part)
 
@@ -189,6 +205,21 @@ class _Thread:
         if len(self._messages[-1]) >= _BLOCKS:
             return 0
         return _MESSAGE - kit.characters(self._messages[-1])
+
+
+def _is_small(table: Table) -> bool:
+    rows, columns = _SMALL_TABLE
+    return len(table.rows) <= rows + 1 and len(table.rows[0]) <= columns
+
+
+def _aligned(table: Table) -> str:
+    """The table as it is written, its columns of numbers to the right."""
+    head, _, *body = source_lines(table.source)
+    rule = "|".join(_RULES[each] for each in alignments(table.rows, table.aligns))
+    return "".join([head, f"|{rule}|\n", *body])
+
+
+_RULES: Mapping[Align | None, str] = {None: "---", "left": ":---", "center": ":---:", "right": "---:"}
 
 
 def _as_markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -227,9 +227,25 @@ def test_an_endless_report_does_not_flood_the_thread_and_is_attached_whole() -> 
 
 
 def test_many_tables_do_not_flood_the_thread() -> None:
-    report = render_report(MANY_TABLES)
+    report = render_report(case("\n\n".join(f"Table {n}:\n\n{table(12, 3)}" for n in range(9))))
     assert len(report.messages) == 7
     assert sum(block["type"] == "data_table" for message in report.messages for block in message.blocks) == 6
+
+
+def test_small_tables_stand_in_the_text_of_one_message_with_their_numbers_to_the_right() -> None:
+    [message] = render_report(MANY_TABLES).messages
+    drawn = [block["text"] for block in message.blocks if block["type"] == "markdown" and "|---" in block["text"]]
+    assert len(drawn) == 9
+    assert drawn[0].splitlines()[1] == "|---:|---:|---:|"
+
+
+def test_a_table_to_sort_or_page_through_keeps_its_block_beside_small_ones_and_so_does_a_single_one() -> None:
+    def blocks(text: str) -> list[list[str]]:
+        return [[block["type"] for block in message.blocks] for message in render_report(case(text)).messages]
+
+    beside = blocks(f"Few:\n\n{table(3, 3)}\nMany:\n\n{table(11, 3)}\nWide:\n\n{table(3, 7)}\nEnd.")
+    assert [kinds.count("data_table") for kinds in beside] == [1, 1, 0]
+    assert [kinds.count("data_table") for kinds in blocks(f"One:\n\n{table(3, 3)}\nEnd.")] == [1, 0]
 
 
 def test_a_report_with_very_many_tables_is_in_messages_that_slack_takes() -> None:
