@@ -22,7 +22,7 @@ from workers.agent.intents import Question, Report
 from workers.agent.memory import sanitize_name
 from workers.agent.messages import check_messages
 from workers.agent.parse import read_reply
-from workers.agent.provenance import Provenance
+from workers.agent.provenance import Provenance, Traced
 from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
 from workers.agent.text import one_line
@@ -40,9 +40,10 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
     The report then has the channel's layout: the model may correct the layout once, and the code does the rest.
 
-    A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
-    answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
-    twice or when no model call is left. `give_up` posts a report that was sent back when no better one follows.
+    A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge; and once more for
+    figures that the model has not been told of. It never costs an answer: figures that stay unsourced are marked, and
+    the judge counts as satisfied when its reply was unreadable twice or when no model call is left. `give_up` posts a
+    report that was sent back when no better one follows.
     """
     paths = guards.unread_files(turn)
     if paths and not guards.only_declines(turn, report, paths):
@@ -71,12 +72,28 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
 def unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> CorrectModel | None:
     """What the model is told of figures that nothing backs. None when there are none, or it may not mend them."""
-    may_mend = guards.reports_sent_back(turn) < turn.limits.max_refusals and guards.replies_left(turn)
-    if not (provenance.unsourced and may_mend):
+    left = turn.limits.max_refusals - guards.reports_sent_back(turn)
+    unsourced = provenance.unsourced if left > 0 else _not_told(turn, provenance)
+    is_once_more = left == 0 and turn.limits.max_refusals > 0
+    if not (unsourced and (left > 0 or is_once_more) and guards.replies_left(turn)):
         return None
-    figures = told(provenance)
-    more = len(provenance.unsourced) - len(figures)
+    figures = told(unsourced)
+    more = len(unsourced) - len(figures)
     return correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more, native_tools=turn.native_tools)
+
+
+def _not_told(turn: Turn, provenance: Provenance) -> list[Traced]:
+    """The unsourced figures that stood in no report of this turn that was sent back for its figures."""
+    known: set[str] = set()
+    for episode in episodes(turn.steps)[1]:
+        if any(isinstance(step, Corrected) and step.reason == guards.UNSOURCED for step in episode.steps):
+            intent = read_reply(episode.reply, episode.number).intents[0]
+            known |= (
+                {each.text for each in trace_report(turn, intent.text).unsourced}
+                if isinstance(intent, Report)
+                else set()
+            )
+    return [each for each in provenance.unsourced if each.text not in known]
 
 
 def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -36,8 +37,8 @@ def _trace(turns: tuple[tuple[Step, ...], ...], report: str) -> Provenance:
     return trace(report, facts_of(turns))
 
 
-def told(provenance: Provenance) -> list[dict[str, object]]:
-    """The unsourced figures for the model: figure, sentence, why, and what the outputs show instead."""
+def told(unsourced: Sequence[Traced]) -> list[dict[str, object]]:
+    """Unsourced figures for the model: figure, sentence, why, and what the outputs show instead."""
     return [
         {
             "figure": one_line(figure.text, 60),
@@ -46,7 +47,7 @@ def told(provenance: Provenance) -> list[dict[str, object]]:
             "fault": figure.fault,
             "near": [one_line(near, 160) for near in figure.near],
         }
-        for figure in provenance.unsourced[:MOST_TOLD]
+        for figure in unsourced[:MOST_TOLD]
     ]
 
 

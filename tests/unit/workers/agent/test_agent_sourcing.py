@@ -64,6 +64,18 @@ def test_what_stays_unsourced_is_marked_and_its_row_is_named_in_the_sources() ->
     assert (place.cell_id, place.line) == ("T1/c1", 3)
 
 
+def test_a_figure_that_is_new_after_the_last_return_is_told_once_and_only_that_one() -> None:
+    new = "North sold 5,678 and South 9,999."
+    steps = _played(WRONG, WRONG, new, RIGHT)
+    sent_back = [step.text for step in steps if isinstance(step, Corrected)]
+    assert _end(steps).report == RIGHT
+    assert len(sent_back) == 3
+    assert '"9,999" in' in sent_back[2]
+    assert '"5,678" in' not in sent_back[2]
+    again = _end(_played(WRONG, WRONG, new, "North sold 5,678 and South 8,888.", RIGHT)).report
+    assert "South 8,888 (⚠ not computed here)" in again
+
+
 def test_the_right_value_of_the_wrong_row_is_marked_as_that_of_something_else() -> None:
     end = _end(_played(*["South sold 4,321."] * 3))
     assert end.report == "South sold 4,321 (⚠ not computed here: the outputs show it for something else)."
