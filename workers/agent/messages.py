@@ -214,9 +214,15 @@ def _system(turn: Turn) -> str:
         format_words=say("format_examples", turn.language),
         report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
         instructions=_instructions(turn),
-        sources=turn.prompts.render("sources", sources=environment.sources) if environment.sources else "",
+        sources=_sources(turn),
         tools=turn.prompts.render("tools", servers=environment.tools) if environment.tools else "",
     )
+
+
+def _sources(turn: Turn) -> str:
+    """The data sources that cells may ask, and that there are others; "" when the team has none."""
+    given = {"sources": turn.environment.sources, "withheld": turn.environment.withheld}
+    return turn.prompts.render("sources", **given) if any(given.values()) else ""
 
 
 def _instructions(turn: Turn) -> str:

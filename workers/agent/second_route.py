@@ -171,7 +171,7 @@ def _sources(turn: Turn) -> str:
         return ""
     described = [source for source in sources if source.schema]
     schemas = turn.prompts.render("schemas", sources=described) if described else ""
-    return "\n\n".join(part for part in (turn.prompts.render("sources", sources=sources), schemas) if part)
+    return "\n\n".join(part for part in (turn.prompts.render("sources", sources=sources, withheld=0), schemas) if part)
 
 
 def _said(turn: Turn) -> list[dict[str, str]]:

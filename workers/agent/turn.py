@@ -139,8 +139,8 @@ class Environment:
 
     `packages` are lines such as "pandas 2.2.3". `bash`: the thread has a shell beside Python. An analyst without a
     shell is not told about shells. `imports` are the modules that cells may import, () for all. `sources` are those
-    that cells of this thread may ask, `tools` those they may call. `files_wait`: files are posted only after a
-    person's yes.
+    that cells of this thread may ask, `withheld` is how many more the team has; `tools` those they may call.
+    `files_wait`: files are posted only after a person's yes.
     """
 
     python_version: str
@@ -152,6 +152,7 @@ class Environment:
     bash: bool = False
     imports: tuple[str, ...] = ()
     sources: tuple[SourceNote, ...] = ()
+    withheld: int = 0
     tools: tuple[ToolServerNote, ...] = ()
     files_wait: bool = False
 

@@ -233,7 +233,9 @@ class OpenTurn:
         made = environment_of(self.context.environment, self.context.settings, self.thread_id)
         channel = ThreadKey.parse(self.thread_id).channel
         waits = self.context.settings.approvals_in(channel).files == "always"
-        return replace(made, sources=self.sources, tools=self.tools, files_wait=waits)
+        known = self.context.settings.sources if self.context.broker else ()
+        withheld = len(known) - len(self.sources)
+        return replace(made, sources=self.sources, withheld=withheld, tools=self.tools, files_wait=waits)
 
     @property
     def sources(self) -> tuple[SourceNote, ...]:

@@ -265,6 +265,7 @@ TURNS: dict[str, Turn] = {
                 SourceNote("sales", "postgres", "Orders from 2019 on.", SCHEMA),
                 SourceNote("web", "folder"),
             ),
+            withheld=1,
         ),
     ),
     "native_with_tools": turn(
@@ -286,6 +287,7 @@ TURNS: dict[str, Turn] = {
             ),
         ),
     ),
+    "native_with_data_sources_for_others": turn(*first_turn(), environment=replace(ENVIRONMENT, withheld=2)),
     "fenced_with_one_data_source": turn(
         *first_turn(), environment=replace(ENVIRONMENT, sources=(SourceNote("shop"),)), native_tools=False
     ),

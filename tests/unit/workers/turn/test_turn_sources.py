@@ -114,6 +114,13 @@ def test_the_prompt_names_the_sources_that_may_be_asked(asked: Asked) -> None:
     assert "- shop (sqlite): Orders" in prompt(asked(COUNT))
 
 
+def test_the_prompt_of_who_may_not_ask_says_that_there_is_data_and_not_which(asked: Asked) -> None:
+    told = prompt(asked(COUNT, more='people = ["UBEN"]\n'))
+    assert "The team has 1 data source that this channel or these people may not ask" in told
+    assert "shop" not in told
+    assert "may not ask" not in prompt(asked(COUNT))
+
+
 def test_the_prompt_says_how_many_rows_a_result_may_have_so_that_nobody_allows_more_in_vain(asked: Asked) -> None:
     assert "A result has at most 1,234 rows." in prompt(asked(COUNT, more="max_rows = 1234\n"))
 
@@ -186,7 +193,7 @@ def test_a_thread_that_may_not_ask_gets_a_sentence_and_no_rows(
     world = asked(COUNT, more=more, before=before)
     assert said in error_of(world)
     assert ran(world)[0]["statements"] == []
-    assert "Data sources" not in prompt(world)
+    assert "query(sql" not in prompt(world)
 
 
 def test_a_source_that_allows_outsiders_is_asked_beside_them(asked: Asked) -> None:
