@@ -378,6 +378,10 @@ class Scene:
         )
         return not any(named)
 
+    def names_row(self, claim: Claim, fact: Fact) -> bool:
+        """Whether the claim names a row of the fact, and not only its column."""
+        return any(not family.columns and label in (self.allowed(claim, family) or ()) for family, label in fact.keys)
+
     def agrees(self, claim: Claim, fact: Fact) -> int:
         """In how many families the claim names the fact's own label."""
         count = 0

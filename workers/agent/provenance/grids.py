@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from workers.agent.provenance.facts import Fact, Family, Grid, Label, Place, What
 from workers.agent.provenance.numerals import Day, Marks, Numeral, month_of, scan, scan_dates
-from workers.agent.provenance.words import SCALES, key_of
+from workers.agent.provenance.words import CURRENCIES, SCALES, key_of
 
 _PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
 _UNIT_IN_NAME = re.compile(
@@ -225,8 +225,21 @@ def unit_of(name: str) -> tuple[str, float]:
     """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000).
 
     "min" at the beginning of a name is the least value, not minutes. "high 95 %" is a bound, and says nothing of its
-    unit.
+    unit. A share or a rank of amounts in a currency is none itself: "Anteil USD", "rank_eur".
     """
+    unit, scale = _unit_told(name)
+    return ("", 1.0) if unit in _CURRENCY_UNITS and _NO_AMOUNT.search(name.replace("_", " ")) else (unit, scale)
+
+
+_NO_AMOUNT = re.compile(
+    r"\b(?:shares?|percent\w*|pct|proportion|rank(?:ing)?|anteile?|quoten?|prozent|rang|part|cuotas?|rango|puesto|"
+    r"porcentaje)\b|占比|比例|排名|順位|割合|シェア",
+    re.IGNORECASE,
+)
+_CURRENCY_UNITS = frozenset(CURRENCIES.values())
+
+
+def _unit_told(name: str) -> tuple[str, float]:
     flat = name.replace("_", " ")
     if (percent := _PERCENT_AT_END.search(flat.strip())) and not percent["bound"]:
         return "%", 1.0

@@ -195,6 +195,7 @@ def _judged(
     agrees = scene.agrees(claim, fact)
     shared = len(fact.words & words)
     score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
+    score += (claim.in_table and scene.names_row(claim, fact)) * 2
     against: Reason = ""
     if not _unit_fits(claim, fact, scene, facts, words, told=told, agrees=agrees > 0):
         against = "unit"

@@ -266,7 +266,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         _trace_token(claim, token, work)
         return
     found = _found(claim, work)
-    best = _not_of_memory(_best(found, claim, work), found)
+    best = _of_a_named_row(_not_of_memory(_best(found, claim, work), found), found, claim, work)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
         _note(claim, work, "unsourced", reason="chart", near=(shown(other), shown(best.fact)))
     elif best is not None:
@@ -282,6 +282,15 @@ def _not_of_memory(best: Candidate | None, found: Sequence[Candidate]) -> Candid
     if best is None or best.fact.place.what != "memory":
         return best
     return next((each for each in found if not each.against and each.fact.place.what != "memory"), best)
+
+
+def _of_a_named_row(best: Candidate | None, found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | None:
+    """The best fact. If it is of a row that the sentence does not name, another one that is of no row or of a named one
+    is better: a count in a line of its own, and not the same number in some row of a table."""
+    if best is None or best.fact.given or not work.scene.leaves_unnamed(claim, best.fact):
+        return best
+    others = (each for each in found if not each.against and not each.fact.given and each.fact.turn == best.fact.turn)
+    return next((each for each in others if not work.scene.leaves_unnamed(claim, each.fact)), best)
 
 
 def _is_of_memory_untold(claim: Claim, fact: Fact, work: _Work) -> bool:

@@ -72,7 +72,7 @@ def test_the_row_that_leads_comes_with_its_value_then_the_one_that_was_named() -
 
 def test_the_model_is_told_and_readers_see_a_mark_of_its_own() -> None:
     provenance = traced("South leads with 100 orders.", TABLE)
-    assert told(provenance)[0]["reason"] == "rank"
+    assert told(provenance.unsourced)[0]["reason"] == "rank"
     expected = "South leads with 100 (⚠ by the outputs another row is first or last here) orders."
     assert marked(provenance, "en") == expected
 

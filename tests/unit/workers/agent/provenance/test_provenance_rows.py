@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from provenance_kit import first, shown, states
+from provenance_kit import first, shown, states, traced
 
 from workers.agent.provenance import printed
 
@@ -287,3 +287,39 @@ def test_est_de_before_a_figure_does_not_make_it_that_of_the_other_row(words: st
     two = "store  total\nLyon   34.20\nNice   41.75\n"
     assert states(words.format("41,75"), two) == {"41,75": "sourced"}
     assert states(words.format("34,20"), two) == {"34,20": "unsourced"}
+
+
+IN_DOLLARS = """\
+USD nach region
+           netto  anteil_pct  rang
+region
+Nord    31219.88       27.66     1
+Süd     21385.84       18.95     3
+West    22480.12       19.92     2"""
+GROUPS_IN_DOLLARS = """\
+| Warengruppe | Nettoumsatz (USD) | Anteil USD (%) | Rang USD |
+|---|---|---|---|
+| Küche | 13.106,97 | 11,61 | 3,00 |
+| Möbel | 42.626,24 | 37,77 | 1,00 |"""
+
+
+def test_a_rank_in_a_table_is_that_of_its_own_row_and_not_of_a_row_whose_column_is_called_the_same() -> None:
+    report = "| Region | Rang USD |\n|---|---|\n| Süd | 3 |"
+    (figure,) = traced(report, IN_DOLLARS, GROUPS_IN_DOLLARS).figures
+    assert [place.about for place in figure.places] == ["Süd · rang"]
+    assert not figure.unnamed
+
+
+@pytest.mark.parametrize(("cell", "state"), [("18,95", "sourced"), ("18,59", "unsourced")])
+def test_a_share_of_amounts_in_a_currency_is_a_percentage(cell: str, state: str) -> None:
+    report = f"| Region | Anteil USD |\n|---|---|\n| Nord | 27,66 |\n| Süd | {cell} |"
+    assert states(report, IN_DOLLARS)[cell] == state
+
+
+def test_a_number_in_a_line_of_its_own_comes_before_the_same_number_of_a_row_that_nobody_names() -> None:
+    rows = "            zeilen\ngruppe\nElektronik     119\nGarten          88"
+    alone = "Ganzzeilen-Duplikate (2. Vorkommen): 119"
+    report = "Von 6.000 Zeilen sind 119 ganz gleich."
+    assert traced(report, rows, alone).figures[-1].places[0].cell == 2
+    assert not traced(report, rows, alone).figures[-1].unnamed
+    assert traced(report, rows).figures[-1].unnamed
