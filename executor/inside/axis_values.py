@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from datetime import datetime, time
+from itertools import pairwise
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -80,6 +81,18 @@ def _names(axis: Any) -> dict[float, str]:
     labels = [label.get_text() for label in axis.get_ticklabels()]
     marks = {_place(at): text for at, text in zip(axis.get_majorticklocs(), labels, strict=False) if text}
     return {} if all(_says(text, at) for at, text in marks.items()) else marks
+
+
+def names_near(axis: Any, values: Sequence[float]) -> list[str]:
+    """The mark that each value stands next to, where somebody set as many marks and each has one value; else []."""
+    names = _names(axis)
+    marks = sorted(names)
+    if len(marks) < 2 or len(marks) != len(values):
+        return []
+    reach = min(after - before for before, after in pairwise(marks)) / 2
+    near = [min(marks, key=lambda mark: abs(mark - at)) for at in values]
+    are_beside = all(abs(mark - at) < reach for mark, at in zip(near, values, strict=True))
+    return [names[mark] for mark in near] if are_beside and len(set(near)) == len(near) else []
 
 
 def _says(text: str, at: float) -> bool:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from executor.inside.axis_values import counts_days, days, is_renamed, other_numbers, stood_for
+from executor.inside.axis_values import counts_days, days, is_renamed, names_near, other_numbers, stood_for
 
 _AXES, _SERIES, _POINTS, _TEXT = 4, 10, 200, 200
 
@@ -60,35 +60,46 @@ def _lines(axes: Any) -> list[dict[str, Any]]:
             stood_for(axes.xaxis, list(line.get_xdata(orig=True))[:10_000]),
             list(line.get_ydata(orig=True))[:10_000],
         )
-        for line in axes.lines[:_SERIES]
+        for line in _own_lines(axes)[:_SERIES]
     ]
+
+
+def _own_lines(axes: Any) -> list[Any]:
+    """The lines whose points lie where their numbers say: a line across all of the axes (axhline) has no points."""
+    return [line for line in axes.lines if line.get_transform() == axes.transData]
 
 
 def _bars(axes: Any) -> list[dict[str, Any]]:
     found = []
+    grouped = sum(hasattr(container, "patches") for container in axes.containers) > 1
     for container in axes.containers[:_SERIES]:
         bars = [patch for patch in getattr(container, "patches", []) if hasattr(patch, "get_height")]
         if not bars:
             continue
         if getattr(container, "orientation", "vertical") == "horizontal":
             bars = sorted(bars, key=lambda bar: bar.get_y(), reverse=not axes.yaxis_inverted())  # from the top
-            xs = _labels(axes.yaxis, [(bar.get_y(), bar.get_height()) for bar in bars])
+            xs = _labels(axes.yaxis, [(bar.get_y(), bar.get_height()) for bar in bars], grouped=grouped)
             ys = [bar.get_width() for bar in bars]
         else:
-            xs = _labels(axes.xaxis, [(bar.get_x(), bar.get_width()) for bar in bars])
+            xs = _labels(axes.xaxis, [(bar.get_x(), bar.get_width()) for bar in bars], grouped=grouped)
             ys = [bar.get_height() for bar in bars]
         found.append(_series("bar", container.get_label(), xs, ys))
     return found
 
 
-def _labels(axis: Any, places: list[tuple[float, float]]) -> list[Any]:
-    """What each bar is of, given where it begins and how wide it is: marks of the axis, else dates, else places."""
+def _labels(axis: Any, places: list[tuple[float, float]], *, grouped: bool) -> list[Any]:
+    """What each bar is of, given where it begins and how wide it is: marks of the axis, else dates, else places.
+
+    `grouped`: bars of several series stand side by side, so that a bar may stand beside its mark.
+    """
     middles = [round(begin + width / 2, 6) for begin, width in places]
     marks = {
         round(float(at), 6): label.get_text()
         for at, label in zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=False)
     }
     if all(named := [marks.get(at, "") for at in middles]):
+        return named
+    if grouped and (named := names_near(axis, middles)):
         return named
     if not counts_days(axis):
         return middles  # some have a mark: as labels beside places they would be misread

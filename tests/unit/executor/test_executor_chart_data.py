@@ -58,6 +58,34 @@ def test_bars_of_numbers_are_of_numbers_where_not_each_has_a_mark(axes: Any) -> 
     assert labels(axes) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("across", [False, True])
+def test_bars_side_by_side_are_of_the_name_that_they_stand_next_to(axes: Any, across: bool) -> None:
+    frame = pd.DataFrame(
+        {"ROAS": [-14.6, -23.2], "CPA": [10.4, 29.5], "Spend": [23.5, 9.9]}, index=["Search", "Social"]
+    )
+    frame.plot.barh(ax=axes) if across else frame.plot.bar(ax=axes)
+    [chart] = describe_chart(axes.figure)
+    points = {series["name"]: sorted(series["points"]) for series in chart["series"]}
+    assert points["ROAS"] == [["Search", -14.6], ["Social", -23.2]]
+    assert points["Spend"] == [["Search", 23.5], ["Social", 9.9]]
+
+
+def test_bars_that_stand_far_from_a_mark_are_of_their_places(axes: Any) -> None:
+    axes.bar([0.5, 1.5], [1, 2])
+    axes.bar([0.5, 1.5], [3, 4], bottom=[1, 2])
+    axes.set_xticks([0, 1], ["a", "b"])
+    assert [series["points"][0][0] for series in describe_chart(axes.figure)[0]["series"]] == [0.5, 0.5]
+
+
+def test_a_line_across_the_axes_is_no_series(axes: Any) -> None:
+    axes.bar(["Search", "Social"], [23.5, 9.9])
+    axes.axhline(0)
+    axes.axvline(0.5)
+    [chart] = describe_chart(axes.figure)
+    assert [series["kind"] for series in chart["series"]] == ["bar"]
+    assert chart["more"]
+
+
 def test_bars_of_names_are_of_names(axes: Any) -> None:
     axes.bar(["North", "South"], [4, 5])
     assert labels(axes) == ["North", "South"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from workers.agent.provenance.claims import Claim, Reading
-from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
+from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label, is_total_of
 from workers.agent.provenance.naming import LONGEST, Mention, Names, place_of
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import Key, key_of, words_in
@@ -23,6 +23,8 @@ _ANOTHER = re.compile(
 """Words that give a figure to something else than the clause before names: "North has 400, while the next largest is
 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
+_OWN_REMARK = re.compile(r"[*_\s\u2060]*[(（][-+−±]?[\d$€£]")
+"""A bracket right behind a name that begins with a figure: "most of all in Social (-23.22 %)"."""
 _ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
 _PER = re.compile(r"[\s\u2060]+(?:je|pro|per|par|por|a|each)[\s\u2060]+\w+(?=[\s\u2060]?[(（])")
 """What a figure is per, before its bracket: "1.60 EUR per click (Marketplace, April)"."""
@@ -316,6 +318,10 @@ class Scene:
         if start < 0 or end < 0 or self.reading.text.find(")", start, claim.start) >= 0:
             return None
         inside = [other for other in self._figures[claim.span] if start < other.start < end]
+        if len(inside) == 2 and _CONTRAST.fullmatch(self.reading.text[inside[0].end : inside[1].start].lstrip()):
+            both = _chosen(family, self.within(claim.span[0], start))
+            if both and len(both) == 2:
+                return both  # "2026Q1 brought 1.9 % more than 2025Q1 (376,063 against 368,987)"
         last = max((other.end for other in self._figures[claim.span] if other.end <= start), default=claim.span[0])
         named = [m for m in self.within(last, start) if _chosen(family, [m])]
         if not 1 < len(inside) == len(named) or _chosen(family, self.within(start, end)):
@@ -325,6 +331,8 @@ class Scene:
     def _has_own_figure(self, mention: Mention, claim: Claim) -> bool:
         """Whether a name behind a claim stands in a clause with a figure of its own. Then it says nothing about the
         claim."""
+        if _OWN_REMARK.match(self.reading.text, mention.end):
+            return True
         return any(
             other is not claim and other.clause[0] <= mention.start < other.clause[1] and other.clause != claim.clause
             for other in self._figures[claim.span]
@@ -352,7 +360,7 @@ class Scene:
         """The label of the fact that contradicts the claim, because the claim names another label of its family. None
         if no label does."""
         for family, label in fact.keys:
-            if not family.binds or (family.columns and not isinstance(label, Day)) or is_total_label(label):
+            if not family.binds or (family.columns and not isinstance(label, Day)) or is_total_of(label, family):
                 continue
             allowed = self.allowed(claim, family)
             if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
@@ -368,7 +376,7 @@ class Scene:
         Rows of totals and small numbers do not count.
         """
         rows = [(family, label) for family, label in fact.keys if family.binds and not family.columns]
-        if not rows or claim.small or any(is_total_label(label) for _, label in rows):
+        if not rows or claim.small or any(is_total_of(label, family) for family, label in rows):
             return False
         if any(label in (self.allowed(claim, family) or ()) for family, label in rows):
             return False
@@ -381,6 +389,11 @@ class Scene:
     def names_row(self, claim: Claim, fact: Fact) -> bool:
         """Whether the claim names a row of the fact, and not only its column."""
         return any(not family.columns and label in (self.allowed(claim, family) or ()) for family, label in fact.keys)
+
+    def figures_between(self, claim: Claim, mention: Mention) -> bool:
+        """Whether another figure stands between a claim and a name of its sentence."""
+        start, end = min(mention.end, claim.end), max(mention.start, claim.start)
+        return any(start <= other.start < end for other in self._figures[claim.span] if other is not claim)
 
     def agrees(self, claim: Claim, fact: Fact) -> int:
         """In how many families the claim names the fact's own label."""

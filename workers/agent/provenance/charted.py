@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts
+from workers.agent.provenance.facts import Fact, Facts, Label
 from workers.agent.provenance.matching import bounds
 
 _SCALES = (1.0, 1e-3, 1e3, 1e-6, 1e6, 1e-2, 1e2)
@@ -48,8 +48,18 @@ def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -
             continue
         if not any(label in labels for _, label in fact.keys) or (backing.unit and fact.unit not in ("", backing.unit)):
             continue
+        if not all(label in measures | labels or _names(claim, label, scene) for _, label in fact.keys):
+            continue
         if all(scene.allowed(claim, family) == frozenset({label}) for family, label in fact.keys) and _is_alone(fact):
             yield fact
+
+
+def _names(claim: Claim, label: Label, scene: Scene) -> bool:
+    """Whether the claim itself is of a label that the backing row does not have: of one of several series. In "spend
+    +9.9 %, but conversions -15.2 %" the second figure is not of the series "spend"."""
+    return claim.in_table or any(
+        mention.label == label and not scene.figures_between(claim, mention) for mention in scene.within(*claim.clause)
+    )
 
 
 def _is_alone(fact: Fact) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from workers.agent.provenance.numerals import Day
@@ -157,12 +158,26 @@ _TOTAL = {
 
 def is_total(fact: Fact) -> bool:
     """Whether the fact's row is labelled as the total of the others."""
-    return any(is_total_label(label) for family, label in fact.keys if not family.columns)
+    return any(is_total_of(label, family) for family, label in fact.keys if not family.columns)
+
+
+def is_total_of(label: Label, family: Family) -> bool:
+    """Whether a label says that its row is the total of the others: "total", or the one row "all channels"."""
+    return is_total_label(label) or (_is_of_all(label) and sum(map(_is_of_all, islice(family.labels, _MOST_ROWS))) == 1)
 
 
 def is_total_label(label: Label) -> bool:
-    """Whether a label says that its row is the total of the others."""
+    """Whether a label says that its row is the total of the others, whatever the others are."""
     return label in _TOTAL
+
+
+_MOST_ROWS = 200
+_ALL = frozenset(("all", "alle", "todo", "toda", "tou", "toute"))
+"""Without the s of the plural."""
+
+
+def _is_of_all(label: Label) -> bool:
+    return not isinstance(label, Day) and len(label) == 2 and label[0] in _ALL
 
 
 @dataclass(slots=True)

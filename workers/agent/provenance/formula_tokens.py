@@ -97,7 +97,8 @@ def _shown(value: float) -> str:
 
 
 def _fact_of(operand: Operand, claim: Claim, scene: Scene, facts: Facts) -> Fact | None:
-    """The fact that a number of a formula names. If several fit, the one that the claim is about."""
+    """The fact that a number of a formula names. If several fit, one with just these digits, not a point of a chart
+    that rounds to them; then the one that the claim is about."""
     size = abs(operand.value)
     near = facts.near(size - operand.slack, size + operand.slack, percent=False)
     found = [fact for fact in near if _is_of_cell(fact, operand) and shows(fact, operand)]
@@ -105,7 +106,11 @@ def _fact_of(operand: Operand, claim: Claim, scene: Scene, facts: Facts) -> Fact
         found = [fact for fact in facts.scaled() if _is_of_cell(fact, operand) and shows(fact, operand)]
     if not found and (fact := _like_a_year(operand, facts)) is not None:
         return fact
-    return max(found, key=lambda fact: (scene.conflict(claim, fact) is None, scene.agrees(claim, fact)), default=None)
+    return max(found, key=lambda fact: (fact.value == operand.value, *_fit(claim, fact, scene)), default=None)
+
+
+def _fit(claim: Claim, fact: Fact, scene: Scene) -> tuple[bool, int]:
+    return scene.conflict(claim, fact) is None, scene.agrees(claim, fact)
 
 
 def _like_a_year(operand: Operand, facts: Facts) -> Fact | None:

@@ -36,6 +36,8 @@ Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart"
 shows another value; its sentence says that its row is first or last, and another one is; it stands only in an entry of
 the team's memory, and the report does not say so."""
 
+_SHOWN_SO = 0.5
+"""Between two that fit as well, a number that is shown with just these digits comes before one that rounds to them."""
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[\s\u2060]*\([^()]*\)[\s\u2060]*")
 """A cell of a table that is all in brackets: accountants write a loss so, others a standard error."""
@@ -196,6 +198,7 @@ def _judged(
     shared = len(fact.words & words)
     score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
     score += (claim.in_table and scene.names_row(claim, fact)) * 2
+    score += any(value == abs(fact.value) for value, _ in claim.numeral.readings) * _SHOWN_SO
     against: Reason = ""
     if not _unit_fits(claim, fact, scene, facts, words, told=told, agrees=agrees > 0):
         against = "unit"
@@ -232,7 +235,8 @@ def _unit_fits(
             return own == unit
         if facts.contradicts(fact, unit, bounds(claim, scene.reading.text)[0].value, fact.value):
             return False
-        if own in ("%", "pp") or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
+        is_rate = fact.percent and not own and (fact.grid is not None or has_word(tuple(fact.words), PERCENT_WORDS))
+        if own in ("%", "pp") or (is_rate and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
             return False
         return not facts.currencies or unit in facts.currencies
     if own in ("%", "pp") and not unit:

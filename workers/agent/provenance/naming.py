@@ -94,11 +94,19 @@ class Names:
 
 
 def _inflected(label: Key) -> Iterator[Key]:
-    """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"."""
+    """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"; "Kanal",
+    "Kanälen"."""
     last = label[-1] if label else ""
+    if len(last) >= _INFLECTED - 1 and (vowel := _LAST_VOWEL.search(last)):
+        plural = f"{last[: vowel.start()]}{vowel[0][0].translate(_UMLAUTS)}{last[vowel.start() + 1 :]}"
+        yield from ((*label[:-1], f"{plural}{end}") for end in ("", "e", "en", "er", "ern", "n"))
     if len(last) >= _INFLECTED and last.isalpha():
         ends = ("n", "r", "s", "m") if last.endswith("e") else ("en", "e", "n")
         yield from ((*label[:-1], f"{last}{end}") for end in ends)
+
+
+_LAST_VOWEL = re.compile(r"(?:au|[aou])(?=[b-df-hj-np-tv-zß]+$)|[aou](?=[b-df-hj-np-tv-z]+e[nlr]$)")
+_UMLAUTS = str.maketrans("aou", "äöü")
 
 
 def _without_bracket(shown: str) -> Iterator[Key]:

@@ -334,7 +334,7 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         wrong
         and fits
         and (not _is_exact(claim, fits[0].fact, work) or any(_is_exact(claim, each.fact, work) for each in wrong))
-        and not (fits[0].strong or is_total(fits[0].fact))
+        and not (fits[0].strong or is_total(fits[0].fact) or _says_the_row(fits[0].fact, claim, wrong, work))
         and not (fits[0].fact.given and fits[0].fact.place.what != "file")
     ):
         if any(each.strong for each in fits):
@@ -342,6 +342,14 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         if any(_has_own(claim, each.fact, work) for each in wrong):
             return None
     return fits[0] if fits else None
+
+
+def _says_the_row(fact: Fact, claim: Claim, wrong: Sequence[Candidate], work: _Work) -> bool:
+    """Whether a line of its own says the row that the claim names: "davon ohne Region: 43" beside a table with a row
+    "ohne Region". A name of one word says less: "Spearman contract vs tenure: -0.64"."""
+    families = (family for each in wrong for family, _ in each.fact.keys if family.binds and not family.columns)
+    named = (label for family in families for label in work.scene.allowed(claim, family) or ())
+    return any(not isinstance(label, Day) and len(label) > 1 and fact.words.issuperset(label) for label in named)
 
 
 def _is_asked(claim: Claim, fact: Fact) -> bool:
