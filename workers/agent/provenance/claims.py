@@ -69,7 +69,7 @@ _BLANKED = (
 )  # fmt: skip
 _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
 _NUMBER_OF_HEADING = re.compile(r"[ \t>]{0,12}#{1,6} +(?:\d{1,2}(?:\.\d{1,2})+[.)]?|\d{1,2}[.)])\s")
-_EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
+_EMPHASIS = re.compile(r"(?:[*~]|(?<![^\W_])_|_(?![^\W_])){1,3}(?=\S)|(?<=\S)(?:[*~]|(?<![^\W_])_|_(?![^\W_])){1,3}")
 _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
 _RULE = re.compile(r"^[ \t]*+\|?+[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*\|?[ \t]*$")
 _SENTENCE = re.compile(
@@ -401,7 +401,9 @@ def _with_heading(one: Numeral, heading: str) -> Numeral:
     if one.kind != "number":
         return one
     unit, scale = unit_of(heading)
-    if scale == 1.0 and (match := _SCALE_IN_HEADING.search(heading)):
+    if len(heading.strip()) == 1 and heading.strip().isalpha():
+        scale = 1.0  # men and women, "H" and "M"
+    elif scale == 1.0 and (match := _SCALE_IN_HEADING.search(heading)):
         scale = SCALES.get(match["scale"].rstrip(".").casefold(), 1.0)
     changed = one
     if not one.unit and unit:
