@@ -28,6 +28,12 @@ _OWN_REMARK = re.compile(r"[*_\s\u2060]*[(（][-+−±]?[\d$€£]")
 _ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
 _PER = re.compile(r"[\s\u2060]+(?:je|pro|per|par|por|a|each)[\s\u2060]+\w+(?=[\s\u2060]?[(（])")
 """What a figure is per, before its bracket: "1.60 EUR per click (Marketplace, April)"."""
+_OF_OTHERS = re.compile(
+    r"\b(?:the|die|der|den|les|des|los|las)(?: \w+)? (?:others?|anderen|übrigen|autres|demás|otr[oa]s)\b|"
+    r"其他|其余|其它|他の|ほかの",
+    re.IGNORECASE,
+)
+"""Words behind a figure that is of all but the one named before: "Petra's is 14.57, against 8 to 9 for the others"."""
 _PART_END = re.compile(r"[;；]")
 """Names behind it say nothing of a figure before it."""
 _CONTRAST = re.compile(
@@ -255,7 +261,7 @@ class Scene:
             return own
         if own := _chosen(family, self._own_remark(claim)):
             return own
-        if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
+        if self._is_of_others(claim):
             return None
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if m not in others and _chosen(family, [m])]
         if (
@@ -270,6 +276,12 @@ class Scene:
         behind = (m for m in self.within(claim.clause[1], part.start() if part else claim.span[1]) if m not in others)
         after = [m for m in behind if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
+
+    def _is_of_others(self, claim: Claim) -> bool:
+        """Whether words beside a figure give it to something else than the clause before names."""
+        text = self.reading.text
+        before = _ANOTHER.search(text, self._before_bracket(claim), claim.start)
+        return before is not None or _OF_OTHERS.search(text, claim.end, claim.clause[1]) is not None
 
     def _is_the_compared(self, claim: Claim) -> bool:
         """Whether a figure is what the first one of its bracket is compared with: 46.11 in "less with B (43.52 against
@@ -365,6 +377,8 @@ class Scene:
             allowed = self.allowed(claim, family)
             if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
                 continue
+            if not isinstance(label, Day) and _is_mostly_in(label, self.words_of(claim)):
+                continue
             if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
                 continue  # "2023, 2024, diff": the difference is of both years
             return label
@@ -373,18 +387,21 @@ class Scene:
     def leaves_unnamed(self, claim: Claim, fact: Fact) -> bool:
         """Whether a fact is of one row among several, and the claim's sentence has not even half of the row's words.
 
-        Rows of totals and small numbers do not count.
+        Rows of totals and small numbers do not count. Nor does a row of the report that has the name of the fact's
+        column: the output is turned by a quarter, with a row for each measure.
         """
         rows = [(family, label) for family, label in fact.keys if family.binds and not family.columns]
         if not rows or claim.small or any(is_total_of(label, family) for family, label in rows):
             return False
         if any(label in (self.allowed(claim, family) or ()) for family, label in rows):
             return False
+        named = {mention.label for mention in self.of_text(claim.row)} if claim.in_table else set()
+        if any(family.columns and label in named for family, label in fact.keys):
+            return False
         words = self.words_of(claim)
-        named = (
+        return not any(
             sum(word in words for word in label) * 2 >= len(label) for _, label in rows if not isinstance(label, Day)
         )
-        return not any(named)
 
     def names_row(self, claim: Claim, fact: Fact) -> bool:
         """Whether the claim names a row of the fact, and not only its column."""
@@ -474,6 +491,12 @@ def _is_alike(one: Claim, other: Claim) -> bool:
     """Whether two figures are written in one way: with the same unit and the same number of decimals."""
     decimals = ({places for _, places in each.numeral.readings} for each in (one, other))
     return bool(one.numeral.unit) and one.numeral.unit == other.numeral.unit and not set.isdisjoint(*decimals)
+
+
+def _is_mostly_in(label: Key, words: frozenset[str]) -> bool:
+    """Whether two of three words of a longer label are among these: those of "resolved without csat" in "CSAT is given
+    for 2,321; 621 resolved tickets have none"."""
+    return len(label) > 2 and sum(word in words for word in label) * 3 >= len(label) * 2
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:

@@ -8,6 +8,7 @@ from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Facts, Label
 from workers.agent.provenance.matching import bounds
+from workers.agent.provenance.numerals import Day
 
 _SCALES = (1.0, 1e-3, 1e3, 1e-6, 1e6, 1e-2, 1e2)
 """A chart may be drawn in thousands, in millions or in percent, although nothing that can be read says so."""
@@ -44,6 +45,7 @@ def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -
     said = scene.words_of(claim)
     for fact in charted:
         names = {name for name in fact.grid.names if name} if fact.grid is not None else set()
+        names -= {label for _, label in fact.keys if not isinstance(label, Day)}  # a series is no measure
         if not (measures & names if measures else any(said >= set(name) for name in names)):
             continue
         if not any(label in labels for _, label in fact.keys) or (backing.unit and fact.unit not in ("", backing.unit)):

@@ -17,8 +17,11 @@ from core import python_source
 MOST_OPERANDS = 40
 _OPERAND = re.compile(
     r"(?<![\w.])(?:(?P<cell>(?:c|cell ?)?\d{1,4})|(?P<given>q)) ?[:|] ?(?P<sign>[-−+]?)"
-    r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+    r"(?P<digits>(?:0|\d{1,3}(?:\.\d{3})*|\d+),(?:(?<=\b0,)\d+|\d{1,2})(?![\d.])(?! ?[:|])|"
+    r"\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 )
+"""A number with its cell. As in a German report, a comma may stand before one or two decimals, or behind a 0."""
+_DECIMAL_COMMA = re.compile(r"(?:0,\d+|.*,\d{1,2})")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/"})
 _CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
@@ -67,7 +70,10 @@ def read_operand(text: str) -> Operand | None:
 
 
 def _operand(match: re.Match[str]) -> Operand:
-    digits = match["digits"].replace(",", "")
+    digits = match["digits"]
+    if _DECIMAL_COMMA.fullmatch(digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    digits = digits.replace(",", "")
     decimals = len(digits.partition(".")[2]) if "e" not in digits.lower() else 12
     value = float(digits) * (-1 if match["sign"] in ("-", "−") else 1)
     cell = 0 if match["given"] else int(re.sub(r"\D", "", match["cell"]))

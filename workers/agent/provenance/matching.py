@@ -278,14 +278,24 @@ def _direction(claim: Claim, scene: Scene) -> int:
     text = scene.bare
     start, end = claim.clause
     clause = text[start:end]
+    if not claim.in_table and (word := _NEXT_WORD.match(text, claim.end)) and (way := _way(word[1])):
+        return way  # "more orders, but 11.7 % below the mean"
     if claim.in_table:
         clause = claim.column
     elif text[start - 1 : start] in ("(", "（", ",", ":") or not (says(DOWN, clause) or says(UP, clause)):
         before = text[claim.span[0] : start]
         cut = max((m.end() for m in re.finditer(r"[;；]|\b(?:and|whereas|while|und|während)\b", before)), default=0)
         clause = before[cut:] + clause
-    down, up = says(DOWN, clause), says(UP, clause)
-    return (1 if up else 0) - (1 if down else 0) if not (up and down) else 0
+    return _way(clause)
+
+
+_NEXT_WORD = re.compile(r"[\s\u2060*_]*([A-Za-zÀ-ÿ]+|[\u3040-\u30ff\u4e00-\u9fff]{1,2})")
+
+
+def _way(text: str) -> int:
+    """Which way the words of a text point."""
+    down, up = says(DOWN, text), says(UP, text)
+    return 0 if up and down else up - down
 
 
 def is_level(claim: Claim, scene: Scene) -> bool:

@@ -24,7 +24,7 @@ from workers.agent.provenance.grids import (
 )
 from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
-from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, scan, with_shared_units
+from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, marks_of, scan, with_shared_units
 from workers.agent.provenance.words import CURRENCIES, Key, key_of, words_in
 
 MAX_TEXT = 64_000
@@ -376,11 +376,17 @@ def _shape(line: str) -> int:
     return sum(one.kind == "number" for one in _figures(line, "point"))
 
 
+_UNSURE = re.compile(r"(?<![\d.,])\d{1,3}[.,]\d{3}(?![\d.,])")
+"""A number whose mark stands before decimals or between thousands."""
+
+
 def _figures(line: str, marks: Marks) -> list[Numeral]:
     """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next.
 
     A currency between two numbers, as in "gap % 5.17 EUR 3191", may be of either: it is of none.
     """
+    if _UNSURE.search(line) and (own := marks_of(line)) != "unsure":
+        marks = own  # "sum 966.11 | mean 1.073" among lines with decimal commas
     found = with_shared_units(scan(line, marks), line, SPAN)
     for at, (one, behind) in enumerate(pairwise(found)):
         if one.unit in _MONEY and behind.kind == "number" and not line[one.end : behind.start].strip():
@@ -427,7 +433,7 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
             keys = ((family, own),)
         previous, named = 0, ""
         for at, one in enumerate(numbers):
-            piece = _SPLIT.split(line[previous : one.start])[-1] if previous else line[: one.start]
+            piece = _last_piece(line[previous : one.start]) if previous else line[: one.start]
             after = re.match(r"\s?[^\d,;|()\n]{0,40}", line[one.end :])
             words = set(key_of(piece)) | set(key_of(head)) | set(key_of(after[0] if after else ""))
             own_keys = keys
@@ -453,6 +459,16 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
         grid.record = _are_measures(grid)
         family.binds = family.binds and not grid.record
         found.grids.append(grid)
+
+
+_BRACKET_AT_END = re.compile(r"[(（\[][^()（）\[\]]{1,20}[)）\]][\s:=]*$")
+
+
+def _last_piece(text: str) -> str:
+    """The words before a number that name it, with a unit in brackets: "share (%) " of "cost 30 | share (%) 13.3"."""
+    unit = _BRACKET_AT_END.search(text)
+    end = unit.start() if unit else len(text)
+    return _SPLIT.split(text[:end])[-1] + text[end:]
 
 
 def _distinct(label: Key, shared: set[str]) -> Key:

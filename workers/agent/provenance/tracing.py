@@ -177,7 +177,7 @@ def _by_claim(tokens: Sequence[Token], work: _Work) -> dict[int, Token]:
     reading = work.scene.reading
     numbers = [claim for claim in reading.claims if claim.numeral.kind == "number"]
     for token in tokens:
-        before = [claim for claim in numbers if claim.end <= token.place and id(claim) not in found]
+        before = [claim for claim in numbers if _is_before(claim, token) and id(claim) not in found]
         if not before or re.search(r"[|\n]|[.!?;] |[。！？；]", reading.text[before[-1].end : token.place]):
             continue
         nearest = before[-1]
@@ -186,6 +186,11 @@ def _by_claim(tokens: Sequence[Token], work: _Work) -> dict[int, Token]:
         if token.place - nearest.end <= _TOKEN_REACH:
             found[id(next(fitting, nearest))] = token
     return found
+
+
+def _is_before(claim: Claim, token: Token) -> bool:
+    """Whether a token stands behind a figure, or between its digits and its unit: "57.0 [=…] thousand EUR"."""
+    return (claim.numeral.digits_end or claim.end) <= token.place
 
 
 def _together(claim: Claim, nearest: Claim) -> bool:
@@ -361,7 +366,8 @@ def _is_exact(claim: Claim, fact: Fact, work: _Work) -> bool:
     """Whether an output shows just these digits with this sign, while others may only round to them. Of few digits this
     says something only beside words that the sentence has, too."""
     said = [value for value, decimals in claim.numeral.readings if decimals == fact.decimals]
-    if abs(fact.value) not in said or (fact.value < 0) != (claim.numeral.sign < 0):
+    is_negative = claim.numeral.sign < 0 or (not claim.numeral.sign and direction(claim, work.scene) < 0)
+    if abs(fact.value) not in said or (fact.value < 0) != is_negative:
         return False
     return significant(claim) >= _SURE_DIGITS or len(fact.words & work.scene.words_of(claim)) >= _SURE_WORDS
 

@@ -153,16 +153,21 @@ BACK = re.compile(
 """Words with which a report refers to an earlier turn."""
 _BEFORE_FIGURE = r"\s*\W?\s*$"
 ABOUT = re.compile(
-    r"(?:\b(?:about|around|roughly|approximately|approx\.?|some|just|rund|etwa|ca\.?|circa|ungefähr)|"
-    rf"[~≈∼]|约|大约){_BEFORE_FIGURE}",
+    r"(?:\b(?:about|around|roughly|approximately|approx\.?|some|just|rund|etwa|ca\.?|circa|ungefähr|environ|"
+    r"à peu près|autour de|unos|unas|alrededor de|aproximadamente|aprox\.?|en torno a|cerca de)|"
+    rf"[~≈∼]|约|大约|約|およそ){_BEFORE_FIGURE}",
     re.IGNORECASE,
 )
 """Words before a figure that the real one is near, on either side."""
-OVER = re.compile(rf"(?:\b(?:over|more than|gut|über|mehr als)|超过|逾){_BEFORE_FIGURE}", re.IGNORECASE)
+OVER = re.compile(
+    rf"(?:\b(?:over|more than|gut|über|mehr als|plus d[e’']|más de)|超过|逾){_BEFORE_FIGURE}", re.IGNORECASE
+)
 """Words before a figure that the real one is above."""
-NEARLY = re.compile(rf"(?:\b(?:nearly|almost|knapp|fast)|近){_BEFORE_FIGURE}", re.IGNORECASE)
+NEARLY = re.compile(rf"(?:\b(?:nearly|almost|knapp|fast|près d[e’']|presque|casi)|近){_BEFORE_FIGURE}", re.IGNORECASE)
 """Words before a figure that the real one is a little below."""
-UNDER = re.compile(rf"(?:\b(?:under|below|less than|weniger als)|<|不到){_BEFORE_FIGURE}", re.IGNORECASE)
+UNDER = re.compile(
+    rf"(?:\b(?:under|below|less than|weniger als|moins d[e’']|menos de)|<|不到){_BEFORE_FIGURE}", re.IGNORECASE
+)
 """Words before a figure that the real one is below, however far."""
 MAGNITUDE = re.compile(
     r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|"
