@@ -14,6 +14,7 @@ from typing import Any
 from core.steps import Replied, Step, ToolCall
 from workers.agent.intents import Report
 from workers.agent.parse import read_reply
+from workers.agent.provenance.tokens import without_tokens
 from workers.agent.text import clean, one_line
 from workers.agent.tools import CHANGES, changes_of
 
@@ -83,10 +84,25 @@ def _changed(draft: str, changes: Sequence[Any]) -> str | Unfit:
     """The draft with all changes made, one after the other, or the first that cannot be made."""
     for change in changes[:_MAX_CHANGES]:
         old, new = (_passage(change, keys) for keys in (_OLD_KEYS, _NEW_KEYS))
-        if (count := draft.count(old) if old else 0) != 1:
+        count = draft.count(old) if old else 0
+        if count == 1:
+            draft = draft.replace(old, new)
+        elif not count and (place := _without_tokens(draft, old)) is not None:
+            draft = f"{draft[: place[0]]}{new}{draft[place[1] :]}"
+        else:
             return Unfit(one_line(old, _SHOWN_CHARS) or "(no old passage)", count)
-        draft = draft.replace(old, new)
     return draft
+
+
+def _without_tokens(draft: str, old: str) -> tuple[int, int] | None:
+    """Where a passage stands in a draft if tokens do not count: people's messages quote figures without theirs. A token
+    right behind the passage is a part of it."""
+    bare, places = without_tokens(draft)
+    passage = without_tokens(old)[0].strip()
+    if not passage or bare.count(passage) != 1:
+        return None
+    start = bare.index(passage)
+    return places[start], places[start + len(passage)]
 
 
 def _passage(change: Any, keys: Sequence[str]) -> str:

@@ -295,7 +295,7 @@ _NEXT_WORD = re.compile(r"[\s\u2060*_]*([A-Za-zÀ-ÿ]+|[\u3040-\u30ff\u4e00-\u9f
 def _way(text: str) -> int:
     """Which way the words of a text point."""
     down, up = says(DOWN, text), says(UP, text)
-    return 0 if up and down else up - down
+    return 0 if up and down else int(up) - int(down)
 
 
 def is_level(claim: Claim, scene: Scene) -> bool:

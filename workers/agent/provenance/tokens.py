@@ -22,6 +22,19 @@ class Token(NamedTuple):
     formula: Formula | None = None
 
 
+def without_tokens(report: str) -> tuple[str, list[int]]:
+    """The report without tokens, and for each of its characters, and for its end, the place in the report."""
+    kept: list[str] = []
+    places: list[int] = []
+    at = 0
+    for match in _TOKEN.finditer(report):
+        kept.append(report[at : match.start()])
+        places += range(at, match.start())
+        at = match.end()
+    kept.append(report[at:])
+    return "".join(kept), [*places, *range(at, len(report) + 1)]
+
+
 def find_tokens(report: str) -> tuple[str, list[Token]]:
     """The report without tokens, and the tokens in order."""
     found: list[Token] = []

@@ -44,6 +44,15 @@ def test_changes_give_the_last_report_with_its_passages_replaced() -> None:
     assert report == Report("f2", "North sold 1,204.50 [=1:1204.50].\n\n- South sold 88.")
 
 
+def test_a_passage_may_leave_the_tokens_out_as_the_message_about_it_does() -> None:
+    report = last_report(*REFUSED, changes(("North sold 1,240.50.", "North sold 1,204.50 [=1:1204.50].")))
+    assert report == Report("f2", "North sold 1,204.50 [=1:1204.50].\n\n- South sold 88.\n- South is small.")
+    report = last_report(*REFUSED, changes(("sold 1,240.50", "sold 1,204.50")))
+    assert report == Report("f2", DRAFT.replace("1,240.50", "1,204.50"))
+    report = last_report(*REFUSED, changes(("North sold 1,240.50 ", "North sold 1,204.50 ")))
+    assert isinstance(report, Report)
+
+
 def test_changes_build_on_the_changes_before_them() -> None:
     again = Corrected(reason="unsourced", text="not found", call_id="f2")
     third = said(call("finish", "f3", changes=[{"old": "1,204.50 [", "new": "1,204.5 ["}]))
