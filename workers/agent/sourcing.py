@@ -9,10 +9,11 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from core.phrases import say
-from core.steps import FigureSource, SourcePlace, Step
+from core.steps import CellRan, FigureSource, SourcePlace, Step
 from core.values import Language
 from workers.agent.provenance import Provenance, Traced, facts_of, trace
 from workers.agent.provenance.from_memory import day_of
+from workers.agent.redrawn import as_last_drawn
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 
@@ -34,7 +35,13 @@ def trace_report(turn: Turn, report: str) -> Provenance:
 
 @lru_cache(maxsize=8)
 def _trace(turns: tuple[tuple[Step, ...], ...], report: str) -> Provenance:
-    return trace(report, facts_of(turns))
+    return trace(report, facts_of((*turns[:-1], _as_shown(turns[-1])) if turns else turns))
+
+
+def _as_shown(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps of a turn without the charts that a later cell drew again: people see the last drawing."""
+    cells = iter(as_last_drawn([step for step in steps if isinstance(step, CellRan)]))
+    return tuple(next(cells) if isinstance(step, CellRan) else step for step in steps)
 
 
 def told(unsourced: Sequence[Traced]) -> list[dict[str, object]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from agent_kit import BRIEFED, asked, cell, finish, judged, play, run, turn
 
-from core.steps import CellRan, Checked, Corrected, Finished, GaveUp, Questioned, Step
+from core.steps import CellRan, ChartData, Checked, Corrected, Finished, GaveUp, Questioned, SeriesData, Step
+from core.values import StoredFile
 from workers.agent.actions import AskHuman, AskModel, CorrectModel, Finish, GiveUp, RunCell
 from workers.agent.decide import decide
 from workers.agent.guards import UNSOURCED
+from workers.agent.sourcing import trace_report
 from workers.agent.turn import AgentLimits, Turn
 from workers.models.scripted import ScriptedModel
 
@@ -310,3 +312,19 @@ def test_a_token_behind_words_goes_back() -> None:
 def test_a_mark_stands_behind_the_unit_in_words_of_its_figure() -> None:
     end = _end(_played(*["North gained **56,780** points, **56,781 points** in all."] * 3))
     assert "**56,780** points (⚠ not computed here), **56,781 points** (⚠ not computed here) in all." in end.report
+
+
+def test_a_chart_that_was_drawn_again_says_nothing_against_a_figure() -> None:
+    def drawn(number: int, north: float) -> CellRan:
+        points = (("North", north), ("South", 1234.0))
+        series = (SeriesData(kind="bar", name="", points=points, total_points=2),)
+        chart = ChartData(figure=f"{number}.png", title="Sales", x="region", y="sold", series=series)
+        figure = StoredFile(name=f"{number}.png", mimetype="image/png", size=1, sha256="0" * 64)
+        made = cell(READ, stdout="region    sold\nNorth    4321\nSouth    1234\n", title="Totals")
+        return made.model_copy(update={"cell_id": f"T1/c{number}", "charts": (chart,), "figures": (figure,)})
+
+    def flagged(*cells: CellRan) -> list[str]:
+        return [one.reason for one in trace_report(turn(asked(), BRIEFED, *cells), "North sold 4,321.").unsourced]
+
+    assert flagged(drawn(1, 4000.0)) == ["chart"]
+    assert flagged(drawn(1, 4000.0), drawn(2, 4321.0)) == []
