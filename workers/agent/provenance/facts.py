@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 from workers.agent.provenance.numerals import Day
@@ -42,12 +42,14 @@ class Family:
 
     `binds`: the labels exclude each other, so a value of one label is never a value of another. `lines`: the labels are
     the words that lines begin with, so one may go on where another ends ("Tech", "Tech tickets per month").
+    `entities`: the names of columns that are rows of other tables, so that a column is of one of them, and no measure.
     """
 
     labels: dict[Label, str] = field(default_factory=dict)
     binds: bool = True
     columns: bool = False
     lines: bool = False
+    entities: bool = False
 
     def add(self, label: Label, shown: str) -> None:
         """Note a label, with the text that people see."""
@@ -279,8 +281,12 @@ def settle(facts: Facts) -> None:
     facts.families = list(families.values())
     for family in facts.families:
         labels = [label for label in family.labels if not is_total_label(label)]
-        if len(labels) < 2 or any(is_statistic(label) for label in labels if not isinstance(label, Day)):
+        if len(labels) < 2 or _has_statistics([label for label in labels if not isinstance(label, Day)]):
             family.binds = False
+    rows = {label for family in facts.families if family.binds and not family.columns for label in family.labels}
+    for family in facts.families:
+        own = [label for label in family.labels if not is_total_of(label, family)]
+        family.entities = family.columns and len(own) > 1 and all(label in rows for label in own)
     counts: dict[tuple[int, int], bool] = {}
     in_percent = {id(grid) for grid in facts.grids if any(fact.unit in ("%", "pp") for fact in grid.facts)}
     for fact in facts.facts:
@@ -307,6 +313,14 @@ def _are_counts(column: Sequence[Fact]) -> bool:
     return all(fact.decimals == 0 or fact.value == int(fact.value) for fact in column) and any(
         fact.value > 100 for fact in column
     )
+
+
+def _has_statistics(labels: Sequence[Key]) -> bool:
+    """Whether one of these labels only names a figure. "25%" does; beside "18-29" and "30-44", "65+" does not."""
+    numbers = [label for label in labels if label and all(map(str.isdigit, label))]
+    pairs = sorted((int(label[0]), int(label[1])) for label in numbers if len(label) == 2)
+    are_bands = len(pairs) > 1 and all(low[1] <= high[0] for low, high in pairwise(pairs))
+    return any(is_statistic(label) for label in labels if not (are_bands and label in numbers))
 
 
 def is_statistic(label: Key) -> bool:

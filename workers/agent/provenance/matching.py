@@ -196,7 +196,7 @@ def _judged(
 ) -> Candidate:
     agrees = scene.agrees(claim, fact)
     shared = len(fact.words & words)
-    score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
+    score: float = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
     score += (claim.in_table and scene.names_row(claim, fact)) * 2
     score += any(value == abs(fact.value) for value, _ in claim.numeral.readings) * _SHOWN_SO
     against: Reason = ""
@@ -348,6 +348,8 @@ def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
     for other in same or anew:
         if around & (_title(fact) - _title(other)):
             continue  # the sentence says which of two tables it means
+        if not labels and ("total" in fact.words) != ("total" in other.words):
+            continue  # "net, total" was not computed anew by "their net"
         if scene.tells(claim, other):
             continue  # "56 % of the units; in euros it was 75 %": the sentence gives both
         measure = _measure(other)

@@ -137,6 +137,8 @@ def _joined(label: Key, shown: str) -> Iterator[Key]:
 def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
     """Whether a label in prose is surely meant: it is no common word, and no single letter that is something else."""
     word = text[start:end]
+    if len(key) == 1 and key[0].isdigit() and text[end : end + 1] in ("+", "＋"):
+        return True  # the band "65+"
     if len(key) == 1 and (key[0] in NOT_IN_PROSE or key[0].isdigit()):
         return key[0] == "a" and word == "A" and _is_marked(text, start, end)
     if len(word) == 1 and word.isascii():

@@ -112,7 +112,7 @@ def _run_end(lines: Sequence[str], at: int) -> int:
         return at + 1
     pipes, commas = first.count("|"), first.count(",")
     if pipes >= 2 and first.lstrip().startswith("|"):
-        return run_of(lines, at, lambda line: line.count("|") >= 2)
+        return run_of(lines, at, lambda line: line.count("|") >= 2 and line.lstrip().startswith("|"))
     if commas and ", " not in first and not first.lstrip().startswith(("{", "[", "(")):
         end = run_of(lines, at, lambda line: line.count(",") == commas and ", " not in line)
         if end - at >= 2:

@@ -149,3 +149,65 @@ def test_another_measure_of_a_row_says_nothing_against_a_series_of_a_chart() -> 
     cell = shown("channel  change %\nSearch       5.48\nSocial     -15.62", charts=(chart,))
     report = "- Search: spend +23.48 % for revenue +5.48 %."
     assert traced(report, cell).unsourced == ()
+
+
+PEOPLE = "comunidad    n\nCataluña   207\nGalicia    190\nMadrid     218"
+SHARES = """\
+### Acuerdo (%)
+| Pregunta | Cataluña | Galicia | Madrid |
+|---|---|---|---|
+| p2_espera | 36,1 | 39,1 | 19,4 |
+| p3_precio | 32,2 | 31,1 | 30,2 |"""
+AGES = "edad    nps\n18-29  -12.1\n30-44  -26.7\n45-64  -33.4\n65+    -16.0"
+
+
+@pytest.mark.parametrize(
+    ("report", "found"),
+    [
+        ("p2_espera va del 19,4 % de Madrid al 36,1 % de Galicia.", ["36,1 %"]),
+        ("p2_espera va del 19,4 % de Madrid al 39,1 % de Galicia.", []),
+        (
+            "| Región | p2_espera | p3_precio |\n|---|---|---|\n| Galicia | 39,1 | 31,1 |\n| Madrid | 19,4 | 31,1 |",
+            ["31,1"],
+        ),
+        ("Madrid va último; en p2_espera gana otra con 39,1 %.", []),
+        ("Galicia lleva 39,1 % contra 19,4 % en Madrid.", []),
+    ],
+    ids=["another column", "its own", "as rows of a table", "a name of the clause before", "against another"],
+)
+def test_columns_of_things_that_are_rows_elsewhere_are_told_apart(report: str, found: list[str]) -> None:
+    assert [one.text for one in traced(report, PEOPLE, SHARES).unsourced] == found
+
+
+def test_columns_of_measures_are_not() -> None:
+    table = "region  net  gross\nNord     55     61\nWest     20     33"
+    assert traced("Net of Nord was 55 of a gross 61, West's gross 33.", table).unsourced == ()
+
+
+def test_bands_of_numbers_are_rows() -> None:
+    assert states("Bei den 45-64-Jährigen ist der NPS -33,4.", AGES)["-33,4"] == "sourced"
+    assert states("Bei den 45-64-Jährigen ist der NPS -26,7.", AGES)["-26,7"] == "unsourced"
+    assert states("In der Gruppe 65+ ist er -16,0.", AGES) == {"65": "left", "-16,0": "sourced"}
+
+
+def test_days_and_percentiles_are_no_bands() -> None:
+    days = "day    median\n05-30    41.0\n05-31    42.5\n06-01    24.0"
+    assert traced("It was between 24.0 and 42.5 from 05-30 to 06-01.", days).unsourced == ()
+
+
+def test_a_line_below_a_table_of_pipes_is_a_line() -> None:
+    line = "customers with one order 159 | share of buyers 11.7 % | net 46798.85"
+    output = f"| customer | orders |\n|---|---|\n| K1 | 9 |\n{line}"
+    assert traced("159 customers bought once, 11.7 % of the buyers.", output).unsourced == ()
+
+
+def test_a_second_name_in_a_row_is_that_of_the_figures_behind_it() -> None:
+    row = "| | mejor | valor | peor | valor |\n|---|---|---|---|---|\n| n | Madrid | {} | Galicia | {} |"
+    assert traced(row.format(218, 190), PEOPLE).unsourced == ()
+    assert [one.text for one in traced(row.format(218, 207), PEOPLE).unsourced] == ["207"]
+
+
+def test_a_total_of_an_earlier_question_is_not_computed_anew_by_a_part() -> None:
+    earlier = (shown("EUR total: orders 4661 | net 1580089.49"),)
+    now = "customers with one order 159 | their net 46798.85 EUR"
+    assert traced("They hold 46,798.85 EUR of 1,580,089.49 EUR.", now, earlier=earlier).unsourced == ()
