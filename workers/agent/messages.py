@@ -209,6 +209,7 @@ def _system(turn: Turn) -> str:
         memory_mb=environment.memory_mb,
         file_max_mb=environment.file_max_mb,
         files_wait=environment.files_wait,
+        output_chars=f"{turn.limits.output_chars:,}",
         max_cells=turn.limits.max_cells,
         schedule_words=say("schedule_example", turn.language),
         format_words=say("format_examples", turn.language),

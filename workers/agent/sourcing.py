@@ -19,7 +19,7 @@ from workers.agent.turn import Turn
 
 MOST_TOLD = 24
 """The model is told of at most this many unsourced figures at once."""
-MOST_SOURCES = 300
+MOST_SOURCES = 1_000
 ABOUT_CHARS = 120
 SIGN = "⚠"
 """Stands behind a figure of a table that nothing backs."""
