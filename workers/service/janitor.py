@@ -98,7 +98,9 @@ def run(settings: Settings) -> None:
         mine = SweepLease(redis)
         transfer = session_transfer(settings, store, blobs, sessions)
         eviction = Eviction(settings.storage.evict_days, store, leases, transfer, sessions)
-        shown = Newest(lambda queue: status.show(queue, admission.held_back(queue)), "queue status")
+        shown = Newest[Sequence[QueuedThread]](
+            lambda queue: status.show(queue, admission.held_back(queue)), "queue status"
+        )
 
         def sweep() -> list[str]:
             with mine.taken() as is_mine:

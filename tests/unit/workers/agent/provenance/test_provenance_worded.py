@@ -179,6 +179,13 @@ def test_columns_of_things_that_are_rows_elsewhere_are_told_apart(report: str, f
     assert [one.text for one in traced(report, PEOPLE, SHARES).unsourced] == found
 
 
+def test_a_row_with_the_name_of_a_column_is_that_column() -> None:
+    turned = "             web     app\nnet     467786.26  385781.90\norders        570        490"
+    report = "| channel | net | orders |\n|---|---|---|\n| web | 467,786.26 | {} |\n| app | 385,781.90 | 490 |"
+    assert traced(report.format(570), turned).unsourced == ()
+    assert [one.text for one in traced(report.format(490), turned).unsourced] == ["490"]
+
+
 def test_columns_of_measures_are_not() -> None:
     table = "region  net  gross\nNord     55     61\nWest     20     33"
     assert traced("Net of Nord was 55 of a gross 61, West's gross 33.", table).unsourced == ()
