@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -10,6 +11,7 @@ from core import python_source
 
 _NAMING = frozenset({"agg", "aggregate", "assign", "rename"})
 _NAME_CHARS, _MOST_NAMES = 200, 500
+_GIVEN = re.compile(r"\bas\s+[\"`]?(\w+)", re.IGNORECASE)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -82,9 +84,13 @@ def _column(node: ast.AST) -> str:
 
 def computed_names(code: str) -> tuple[str, ...]:
     """The names that a program gives to what it computes: variables, columns set by name, and those of `agg`, `assign`
-    and `rename`; at most 500 of at most 200 characters."""
+    and `rename`; at most 500 of at most 200 characters.
+
+    A name that an SQL text in it gives to a result (`AS name`) is not one of them: the statement computes that.
+    """
     parsed = tree(code)
     found: list[str] = []
+    given = {name.casefold() for text in strings(code) for name in _GIVEN.findall(text)}
     for node in ast.walk(parsed) if parsed else ():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.append(node.id)
@@ -94,7 +100,8 @@ def computed_names(code: str) -> tuple[str, ...]:
             found += [keyword.arg for keyword in node.keywords if keyword.arg]
             mappings = [each.value for each in node.keywords if isinstance(each.value, ast.Dict)]
             found += [text for mapping in mappings for text in _texts(*mapping.values)]
-    return tuple(name for name in dict.fromkeys(found) if len(name) <= _NAME_CHARS)[:_MOST_NAMES]
+    own = (name for name in dict.fromkeys(found) if len(name) <= _NAME_CHARS and name.casefold() not in given)
+    return tuple(own)[:_MOST_NAMES]
 
 
 def _texts(*nodes: ast.AST) -> list[str]:

@@ -49,7 +49,17 @@ def _definition(metric: Metric, dialect: str, visible: Visible) -> exp.Expr | No
 
 
 def _core(metric: Metric, wanted: exp.Expr) -> exp.Expr:
-    return wanted.selects[0].unalias() if metric.table and isinstance(wanted, exp.Query) else wanted
+    return _unrounded(wanted.selects[0].unalias()) if metric.table and isinstance(wanted, exp.Query) else wanted
+
+
+def _unrounded(value: exp.Expr) -> exp.Expr:
+    """An aggregate without what only says how exactly its result is written: a number type, rounding."""
+    inner = value
+    while isinstance(inner, exp.Round | exp.Paren) or (
+        isinstance(inner, exp.Cast) and inner.to.is_type(*exp.DataType.NUMERIC_TYPES)
+    ):
+        inner = inner.this
+    return inner if inner.find(exp.AggFunc) else value
 
 
 def _holds(tree: exp.Expr, wanted: exp.Expr) -> bool:
@@ -58,22 +68,39 @@ def _holds(tree: exp.Expr, wanted: exp.Expr) -> bool:
 
 
 def _holds_parts(tree: exp.Expr, wanted: exp.Expr) -> bool:
-    """Whether one SELECT has the values and every condition of a plain SELECT: it may filter, group and join more."""
+    """Whether one SELECT has the values and every condition of a plain SELECT: it may filter and join more, and group
+    the rows in another way."""
     if not isinstance(wanted, exp.Select) or not set(_given(wanted)) <= _PLAIN_PARTS:
         return False
-    values = [_bare(value.unalias()) for value in wanted.selects]
+    groups = _groups(wanted)
+    values = [_bare(_unrounded(value.unalias())) for value in wanted.selects if _bare(value) not in groups]
     conditions = _conditions(wanted)
-    return any(
+    return bool(values) and any(
         conditions <= _conditions(select) and all(_computes(select, value) for value in values)
         for select in tree.find_all(exp.Select)
     )
 
 
-_PLAIN_PARTS = {"expressions", "from_", "joins", "where"}
+_PLAIN_PARTS = {"expressions", "from_", "joins", "where", "group", "order"}
 
 
 def _given(select: exp.Select) -> Iterator[str]:
     return (name for name, value in select.args.items() if value)
+
+
+def _groups(select: exp.Select) -> set[str]:
+    """What a SELECT groups its rows by, with the numbers and names of its columns followed."""
+    group = select.args.get("group")
+    named = {column.alias: column for column in select.selects if column.alias}
+    found = set[str]()
+    for each in group.expressions if group else ():
+        meant = each
+        if each.is_int and 0 < int(each.name) <= len(select.selects):
+            meant = select.selects[int(each.name) - 1]
+        elif isinstance(each, exp.Column) and not each.table:
+            meant = named.get(each.name, each)
+        found.add(_bare(meant))
+    return found
 
 
 def _computes(select: exp.Select, value: str) -> bool:

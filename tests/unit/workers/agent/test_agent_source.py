@@ -20,6 +20,16 @@ for each in frame: total = each
     assert not {"amount", "untouched", "key", "no", "region", "frame"} & set(names)
 
 
+def test_a_name_that_a_statement_gives_to_its_result_is_not_computed_by_the_program() -> None:
+    code = """
+sales = query('select sum(x) as Net_Revenue, sum(y) as "tax" from orders')
+sales["net_revenue"] = sales.net_revenue.astype(float)
+sales["tax"], sales["margin"] = 1, 2
+orders = query("select count(*) as orders from orders where channel = 'web'")
+"""
+    assert computed_names(code) == ("sales", "margin")
+
+
 def test_names_are_bounded_and_what_is_no_python_has_none() -> None:
     assert computed_names("this is no python") == ()
     assert computed_names(f"{'x' * 201} = 1\ny = 2") == ("y",)

@@ -109,6 +109,66 @@ def test_a_whole_select_without_one_of_its_conditions_or_with_another_value_is_p
     assert reach(sql) == ("reach",)
 
 
+SUM = "sum(round(o.net_amt * r.rate, 2))"
+MONTHLY = Metric(
+    "net sales",
+    f"SELECT date_trunc('month', o.day)::date AS month, {SUM}::numeric(14,2) AS net_sales FROM orders o "
+    "JOIN regions r ON r.month = date_trunc('month', o.day)::date AND r.id = o.region "
+    "WHERE o.status IN ('paid', 'shipped') AND o.deleted IS NULL GROUP BY 1 ORDER BY month",
+)
+ROWS = (
+    "from orders o join regions r on r.month = date_trunc('month', o.day)::date and r.id = o.region "
+    "where o.status in ('paid', 'shipped') and o.deleted is null"
+)
+
+
+def net_sales(sql: str, *names: str) -> tuple[str, ...]:
+    return computed_otherwise([MONTHLY], check(sql, "postgres", SHOP).sql, "postgres", SHOP, names)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select {SUM}::numeric(14,2) as net_sales {ROWS}",
+        f"select date_trunc('month', o.day)::date as month, {SUM}::numeric(14,2) as net_sales {ROWS} group by month",
+        f"select to_char(date_trunc('quarter', o.day), 'YYYY\"Q\"Q') as q, o.channel, count(distinct o.id) as orders, "
+        f"{SUM}::numeric(14,2) as net_sales {ROWS} and o.day >= '2026-04-01' group by 1, 2 order by 1, 2",
+        f"select o.channel, {SUM}::float as net_sales {ROWS} group by 1",
+        f"select o.channel, round({SUM}) as net_sales {ROWS} group by 1",
+    ],
+)
+def test_a_metric_by_month_may_be_grouped_in_any_other_way(sql: str) -> None:
+    assert net_sales(sql, "net_sales") == ()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select sum(o.net_amt * r.rate)::numeric(14,2) as net_sales {ROWS}",
+        f"select avg(round(o.net_amt * r.rate, 2))::numeric(14,2) as net_sales {ROWS} group by o.channel",
+        f"select {SUM}::text as net_sales {ROWS}".replace("sum(", "max("),
+        f"select o.channel, {SUM} as net_sales {ROWS.replace(' and o.deleted is null', '')} group by 1",
+        f"select {SUM} as net_sales {ROWS.replace(', ' + repr('shipped'), '')}",
+        f"select {SUM} as net_sales {ROWS.replace(repr('month'), repr('quarter'))}",
+    ],
+)
+def test_a_metric_by_month_with_another_sum_join_or_condition_is_pointed_out(sql: str) -> None:
+    assert net_sales(sql) == ("net sales",)
+
+
+def test_how_exactly_a_number_is_written_does_not_make_it_another() -> None:
+    exact = Metric("net revenue", "round(avg(net_amt) * 100, 2)::numeric(10,2)", table="orders")
+
+    def found(value: str) -> tuple[str, ...]:
+        sent = check(f"select region, {value} as net_revenue from orders group by 1", "postgres", SHOP).sql
+        return computed_otherwise([exact], sent, "postgres", SHOP, ())
+
+    assert found("(avg(net_amt) * 100)::float") == ()
+    assert found("(avg(net_amt) * 100)") == ()
+    assert found("(avg(net_amt::int) * 100)::float") == ("net revenue",)
+    assert found("avg(net_amt)::float") == ("net revenue",)
+
+
 def test_what_a_metric_says_nothing_of_is_left_alone() -> None:
     assert pointed_out("select count(*) as turnover from customers") == (), "another table"
     assert pointed_out("select turnover from orders", "turnover") == (), "a column of the table itself"
