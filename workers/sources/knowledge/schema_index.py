@@ -17,6 +17,7 @@ from workers.sources.knowledge.entries import Dictionary, TableEntry, described
 from workers.sources.knowledge.ranking import Ranking, Scores
 from workers.sources.knowledge.value_index import ColumnPlace, ValueIndex, ValueMatch
 from workers.sources.knowledge.words import (
+    Phrases,
     abbreviates,
     abbreviates_both,
     pieces,
@@ -77,6 +78,7 @@ class SchemaIndex:
         self.entries = described(catalogue, dictionary)
         self._values = ValueIndex(listed_values(catalogue, self.entries))
         self._at = {table.name: number for number, table in enumerate(catalogue.tables)}
+        self._table_names = Phrases((table.name.name, number) for number, table in enumerate(catalogue.tables))
         self.first_column = np.cumsum([0, *(len(table.columns) for table in catalogue.tables)])
         longer = _Meanings(catalogue, self.entries)
         of_columns = [
@@ -92,7 +94,7 @@ class SchemaIndex:
 
     def ranked(self, question: str) -> tuple[list[int], Scores, tuple[ValueMatch, ...]]:
         """The numbers of the tables, best first and without those that nothing speaks for; the score of each column;
-        and the values that the question names."""
+        and the values that the question names. Tables that it names word for word come before all others."""
         asked = telling(question[:LONGEST_QUESTION])[:MOST_WORDS]
         asked += chain.from_iterable(SHORT_FORMS.get(word, ()) for word in asked[:])
         known = [word for word in asked if self._heads.knows(word) or self._insides.knows(word)]
@@ -112,13 +114,15 @@ class SchemaIndex:
             tables = tables + COLUMN_SHARE * np.where(np.diff(self.first_column) > 0, best, 0)
         matches = self._values.find(question)
         for match in matches:
-            if (at := self._at.get(match.table)) is not None:
+            names_table = next(self._table_names.found_in(match.asked), None) is not None
+            if (at := self._at.get(match.table)) is not None and not names_table:
                 alike = sum(other.asked == match.asked for other in matches)
                 tables[at] += VALUE_WORTH / (alike * (1 + match.distance))
         if not COPY_WORDS & set(asked):
             tables = np.where(self._is_copy, tables * COPY_SHARE, tables)
         tables = self._with_neighbours(self._with_neighbours(tables))
-        order = np.argsort(-tables, kind="stable")
+        named = np.isin(np.arange(len(tables)), list(self._table_names.found_in(question[:LONGEST_QUESTION])))
+        order = np.lexsort((-tables, ~named))
         return [int(at) for at in order if tables[at] > 0], columns, matches
 
     def _with_neighbours(self, scores: Scores) -> Scores:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bench.schema_world import COLUMNS, TABLES, World, world
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table
 from workers.sources.knowledge import schema_index
-from workers.sources.knowledge.entries import Dictionary
+from workers.sources.knowledge.entries import ColumnEntry, Dictionary, TableEntry
 from workers.sources.knowledge.schema_text import BUDGET, Schema, SchemaText
 from workers.sources.knowledge.tokens import estimated_tokens
 from workers.sources.knowledge.words import abbreviates
@@ -64,6 +64,27 @@ def test_tables_between_those_that_a_question_names_come_along() -> None:
     schema = Schema(Catalogue((table("invoice", "xq"), table("xq", "region"), table("region"), *others)), Dictionary())
     found = schema.for_question("invoices by region", 600)
     assert {each.name for each in found.tables} == {"invoice", "xq", "region"}
+
+
+def test_a_table_whose_name_is_a_word_of_the_search_comes_first() -> None:
+    def table(name: str, columns: str, *to: str) -> Table:
+        keys = tuple(ForeignKey((f"{each}_id",), TableName("s", each)) for each in to)
+        return Table(TableName("s", name), tuple(Column(each, "text") for each in columns.split()), foreign_keys=keys)
+
+    tables = (
+        table("messages", "id status author", "tickets"),
+        table("tickets", "id created status quarter", "customers"),
+        table("orders", "id placed_at", "customers"),
+        table("customers", "id created_at is_test"),
+        table("order_items", "id quantity", "orders"),
+    )
+    author = TableEntry("messages", columns=(ColumnEntry("author", "text", range="agent, customer"),))
+    schema = Schema(Catalogue(tables, ("s",)), Dictionary((author,)))
+    found = schema.search("customers signup test orders status placed quarter cohort")
+    assert {each.name for each in found.tables[:2]} == {"customers", "orders"}
+    assert found.tables[-1].name == "messages", "a value that is called like a table is no reason for another table"
+    assert "holds 'customer'" in found.text
+    assert schema.search("status of order items").tables[0].name == "order_items"
 
 
 @pytest.mark.parametrize(
