@@ -15,7 +15,8 @@ from workers.sources.values import TableName
 BUDGET = 6_000
 """Tokens of the whole text, as `estimated_tokens` counts them."""
 
-SEARCH_BUDGET = 1_500
+SEARCH_BUDGET, SEARCH_TABLES = 1_500, 5
+"""Tokens of the answer to a search, and the tables that it describes at most: a question has its own text already."""
 NAMES_SHARE = 0.08
 """The share of the budget for further tables, of which only the name is given."""
 
@@ -84,16 +85,16 @@ class Schema:
         return self._chosen(question, budget, f"Of {len(tables):,} tables, those that fit the question best:")
 
     def search(self, wanted: str, budget: int = SEARCH_BUDGET) -> SchemaText:
-        """The tables and columns that fit these words best; an empty text when nothing fits."""
-        return self._chosen(wanted, budget, f"Tables that fit {one_line(wanted, 100)!r} best:")
+        """The few tables that fit these words best, and the names of others; an empty text when nothing fits."""
+        return self._chosen(wanted, budget, f"Tables that fit {one_line(wanted, 100)!r} best:", SEARCH_TABLES)
 
-    def _chosen(self, question: str, budget: int, head: str) -> SchemaText:
+    def _chosen(self, question: str, budget: int, head: str, most: int | None = None) -> SchemaText:
         order, of_columns, matches = self._index.ranked(question)
         scores: list[float] = of_columns.tolist()
         left = budget - estimated_tokens(head) - 1
         for_names = int(budget * NAMES_SHARE)
         lines, chosen = [head], list[int]()
-        for rank, at in enumerate(order):
+        for rank, at in enumerate(order[:most]):
             block = self._block(at, self._columns(at, rank, scores, matches), matches)
             cost = sum(self._cost(line) for line in block)
             if cost > left - for_names:
@@ -101,7 +102,7 @@ class Schema:
             lines += block
             chosen.append(at)
             left -= cost
-        named, text = self._names(order[len(chosen) :], left)
+        named, text = self._names(order[len(chosen) :], left if most is None else min(left, for_names))
         if not chosen and not named:
             return SchemaText("", ())
         lines += [text] if named else []

@@ -149,6 +149,16 @@ def test_a_search_finds_what_the_first_text_left_out(large: tuple[World, Schema]
     assert schema.search("xyzzy") == SchemaText("", ())
 
 
+def test_a_search_describes_few_tables_and_names_the_others_in_one_line() -> None:
+    tables = tuple(Table(TableName("s", f"sales_{at}"), (Column("v", "int"),)) for at in range(200))
+    schema = Schema(Catalogue(tables, ("s",)), Dictionary())
+    found = schema.search("sales")
+    assert (len(found.tables), len(found.text.splitlines())) == (5, 12)
+    assert 10 < len(found.named) < 50
+    assert found.text.splitlines()[-1].startswith("Further tables, by name: sales_")
+    assert len(schema.for_question("sales").tables) == len(tables)
+
+
 def test_a_chosen_text_reads_as_it_did(large: tuple[World, Schema], golden: Callable[[str, str], None]) -> None:
     _, schema = large
     found = schema.for_question("How many complaints did customers make, by sales region?", 900)
