@@ -10,6 +10,7 @@ from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import ColumnEntry, TableEntry
 from workers.sources.knowledge.samples import ColumnSample
 from workers.sources.knowledge.table_pages import with_columns, write_table
+from workers.sources.knowledge.words import pieces
 
 REVIEW = (
     "Drafted from the database's catalogue and a small sample of rows. Correct it, say what the table is for, and set "
@@ -55,11 +56,18 @@ def file_name(table: str) -> str:
 
 
 def _columns(table: Table, samples: Sequence[ColumnSample]) -> list[ColumnEntry]:
-    ranges = {sample.name: sample.range for sample in samples}
+    ranges = {sample.name: _range(table, sample) for sample in samples}
     return [
         ColumnEntry(column.name, column.type, column.comment, "" if column.key else ranges.get(column.name, ""))
         for column in table.columns
     ]
+
+
+def _range(table: Table, sample: ColumnSample) -> str:
+    """What a sample shows. The lowest and highest id in it would be taken for those of the whole table."""
+    joins = {name for key in table.foreign_keys for name in key.columns}
+    is_id = sample.name in joins or pieces(sample.name)[-1:] == ["id"]
+    return "" if is_id and not sample.values else sample.range
 
 
 def _harmless(comment: str) -> str:

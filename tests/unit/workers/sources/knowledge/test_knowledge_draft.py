@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from workers.sources.catalogue import Catalogue, Column, Table
+from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table
 from workers.sources.knowledge.draft import complete_table, draft_table, file_name
 from workers.sources.knowledge.drift import drifts
 from workers.sources.knowledge.entries import ColumnEntry, Dictionary, Fault, Metric, TableEntry
@@ -24,6 +24,21 @@ def test_a_drafted_file_holds_what_the_database_tells(catalogue: Catalogue, gold
     assert drafted.file == "cust_mst.md"
     entry = read_table(drafted.file, drafted.text)
     assert [column.name for column in entry.columns] == ["id", "region"]
+
+
+def test_the_ids_of_a_sample_are_not_given_as_the_range_of_all(catalogue: Catalogue) -> None:
+    table = replace(
+        catalogue.tables[1],
+        columns=(*catalogue.tables[1].columns, *(Column(each, "int") for each in ("ShopId", "plan", "bid"))),
+        foreign_keys=(
+            *catalogue.tables[1].foreign_keys,
+            ForeignKey(("plan",), TableName("public", "plans"), ("code",)),
+        ),
+    )
+    samples = [ColumnSample(each, "1", "1117") for each in ("id", "cust_id", "ShopId", "net_amt", "bid")]
+    drafted = draft_table(catalogue, table, [*samples, ColumnSample("plan", values=("basic", "plus"))])
+    ranges = {column.name: column.range for column in read_table(drafted.file, drafted.text).columns if column.range}
+    assert ranges == {"net_amt": "1 … 1117", "plan": "basic, plus", "bid": "1 … 1117"}
 
 
 @pytest.mark.parametrize("comment", ["# big", "```sql", "> said", "- one", "| a | b |", "---", "<!-- x", "~~~"])
