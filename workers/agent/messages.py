@@ -62,6 +62,7 @@ _PROCEDURE_CHARS = 4_000
 _CHECK_CELLS = 30
 _CHECK_EARLIER_CELLS = 6
 _CHECK_CELL_CHARS = 8_000
+_CHECK_LOOKED_UP_CHARS = 600
 _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
 _CHECK_LEAST_CHARS = 200
@@ -94,6 +95,8 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
     """What to send to the judge of a report: the question with those before it, and what each cell showed.
 
     All cells share one limit. If there is not enough room for all cells of the thread, those of this turn come first.
+    A cell that looked around in the tables of a source, and that hardly a figure of the report comes from, is shown in
+    short.
     Where an output is cut or missing, the judge is told which of the report's `figures` it holds, and where: it would
     refuse a true report for a figure that it cannot see.
     """
@@ -108,7 +111,8 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
     now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
     chosen = [*before[-_CHECK_EARLIER_CELLS:], *now[-_CHECK_CELLS:]]
     room = min(_CHECK_CHARS, turn.context_chars // 2)
-    granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
+    most = (_CHECK_LOOKED_UP_CHARS if _is_aside(cell, figures) else _CHECK_CELL_CHARS for _, cell in chosen)
+    granted = shares([min(_shown(cell), limit) for (_, cell), limit in zip(chosen, most, strict=True)], room)
     asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
     charts = judged_charts(turn)
     whole = {
@@ -187,6 +191,12 @@ def _unnamed(figures: Sequence[Traced]) -> list[str]:
 def _has_more_rows(cell: CellRan) -> bool:
     """Whether the table that the cell's last value is has more rows than its text."""
     return any(table.total_rows >= len(cell.result.splitlines()) for table in cell.tables)
+
+
+def _is_aside(cell: CellRan, figures: Sequence[Traced]) -> bool:
+    """Whether a cell asked a catalogue, and fewer than a tenth of the report's figures stand in what it showed."""
+    cells = [{place.cell_id for place in figure.places} for figure in figures if figure.places]
+    return bool(cell.lookups) and sum(cell.cell_id in each for each in cells) * 10 < len(cells)
 
 
 def _shown(cell: CellRan) -> int:

@@ -38,6 +38,7 @@ from core.steps import (
     Instruction,
     Loaded,
     LoadedCell,
+    LookedUp,
     Moved,
     Noted,
     Preferred,
@@ -724,6 +725,32 @@ def test_the_judge_is_told_so_of_a_cell_that_is_not_shown_at_all() -> None:
 
 def test_the_judge_is_told_of_no_shortened_output_where_there_is_none() -> None:
     assert "Outputs are shortened" not in judged_of(turn(*long_output(5)), "Region0003 sold 23757.25.")
+
+
+SOLD = "\n".join(f"Shop{n:02d} sold {n * 7919 % 10_000 + 20}." for n in range(12))
+
+
+@pytest.mark.parametrize(
+    ("looked_up", "report", "is_whole"),
+    [
+        (True, "The north sold 4711.", False),
+        (True, "The north sold 4711, of 9958 orders.", True),
+        (True, "The table of orders tells who bought.", True),
+        (True, f"There are 9958 orders. {SOLD}", False),
+        (False, "The north sold 4711.", True),
+    ],
+)
+def test_the_judge_reads_in_short_what_a_cell_looked_up_that_hardly_a_figure_comes_from(
+    looked_up: bool, report: str, is_whole: bool
+) -> None:
+    lookups = (LookedUp(source="shop", asked="1"),) if looked_up else ()
+    schema = "orders 9958\n" + "  a column\n" * 200 + "  status: paid, draft\n" + "  a column\n" * 200
+    look = (run("look()", "c1"), cell("look()", "c1", stdout=schema, lookups=lookups))
+    count = (run("count()", "c2"), cell("count()", "c2", 2, stdout=f"north 4711\n{SOLD}"))
+    told = judged_of(turn(asked(), *look, *count), report)
+    assert ("status: paid, draft" in told) == is_whole
+    assert "north 4711" in told
+    assert ("- 9,958 (cell 1, line 1: orders 9958)" in told) == ("9958" in report and not is_whole)
 
 
 def test_the_judge_reads_the_wishes_notes_and_entries_that_the_report_has_to_follow() -> None:
