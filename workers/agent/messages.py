@@ -417,7 +417,7 @@ def _beside_questions(turn: Turn) -> list[Beside]:
         later = time_between(seen, steps)
         found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps), later=later))
         seen.extend(steps)
-    described = [source for source in turn.environment.sources if source.schema]
+    described = [source for source in turn.environment.sources if source.schema or source.kind]
     schemas = turn.prompts.render("schemas", sources=described) if described else ""
     return [*found[:-1], found[-1]._replace(schemas=schemas)]
 

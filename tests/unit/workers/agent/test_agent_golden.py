@@ -264,6 +264,7 @@ TURNS: dict[str, Turn] = {
             sources=(
                 SourceNote("sales", "postgres", "Orders from 2019 on.", SCHEMA),
                 SourceNote("web", "folder"),
+                SourceNote("hr", "", "Answers go to the person alone."),
             ),
             withheld=1,
         ),
