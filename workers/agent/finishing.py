@@ -53,9 +53,15 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
     if off := _off_layout(turn, report):
         return off
     report = _laid_out(turn, report)
+    return being_checked(turn, episode, report) or _post(turn, episode, report)
+
+
+def being_checked(turn: Turn, episode: Episode, report: Report) -> Action | None:
+    """The next step of the check of a report, or of a stage's result: its figures, then the judge. None once it has
+    passed, and when it may not be sent back any more."""
     for checked in (step for step in episode.steps if isinstance(step, Checked)):
         if checked.is_final:
-            return _post(turn, episode, report)
+            return None
         return correct(turn, "not_final", report.call_id, reason=checked.reason, native_tools=turn.native_tools)
     verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
     if verdicts and (verdict := read_verdict(verdicts[-1].text)):
@@ -63,14 +69,23 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
     if len(verdicts) >= _UNREADABLE_VERDICTS:
         return RecordVerdict(True, "the judge's reply could not be read")
     provenance = trace_report(turn, report.text)
-    if not verdicts and (sent_back := unsourced_sent_back(turn, report, provenance)):
+    if not verdicts and (sent_back := _unsourced_sent_back(turn, report, provenance)):
         return sent_back
-    if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
-        return _post(turn, episode, report)
+    if len(guards.refusals(turn)) >= turn.limits.max_refusals or not guards.replies_left(turn):
+        return None
     return AskModel("check", check_messages(turn, provenance.report, provenance.figures))
 
 
-def unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> CorrectModel | None:
+def as_checked(turn: Turn, episode: Episode, provenance: Provenance) -> str:
+    """The report as people read it: with its marks, and with a line below it when the judge did not see this version
+    after it had sent others back."""
+    text = marked(provenance, turn.language)
+    judged = any(isinstance(step, Checked) for step in episode.steps)
+    refusals = guards.refusals(turn)
+    return with_note(text, "unchecked", refusals[-1], turn) if refusals and not judged else text
+
+
+def _unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> CorrectModel | None:
     """What the model is told of figures that nothing backs. None when there are none, or it may not mend them."""
     left = turn.limits.max_refusals - guards.reports_sent_back(turn)
     unsourced = provenance.unsourced if left > 0 else _not_told(turn, provenance)
@@ -83,9 +98,10 @@ def unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> C
 
 
 def _not_told(turn: Turn, provenance: Provenance) -> list[Traced]:
-    """The unsourced figures that stood in no report of this turn that was sent back for its figures."""
+    """The unsourced figures that stood in no report of this turn, or of this stage, that was sent back for its
+    figures."""
     known: set[str] = set()
-    for episode in episodes(turn.steps)[1]:
+    for episode in episodes(stages.since_decided(turn.steps))[1]:
         if any(isinstance(step, Corrected) and step.reason == guards.UNSOURCED for step in episode.steps):
             intent = read_reply(episode.reply, episode.number).intents[0]
             known |= (
@@ -127,10 +143,7 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
         return second
     if held := _held(turn, episode, provenance):
         return held
-    text = marked(provenance, turn.language)
-    last = next((step for step in episode.steps if isinstance(step, Checked)), None)
-    if last is None and (reason := guards.last_refusal(turn)) is not None:
-        text = with_note(text, "unchecked", reason, turn)
+    text = as_checked(turn, episode, provenance)
     sources = sources_of(provenance, turn.language)
     text = with_message_note(turn, with_budget_note(turn, text), author_since(episode, report))
     return Finish(text, report.partial, sources, second=second, sections=report.sections)

@@ -30,6 +30,7 @@ from workers.agent.hints import error_line
 from workers.agent.intents import Report
 from workers.agent.pictures import IMAGES, is_shown
 from workers.agent.source import fingerprint, strings
+from workers.agent.stages import since_decided
 from workers.agent.text import one_line
 from workers.agent.turn import Told, Turn, episodes, files_of, steps_after
 
@@ -81,19 +82,17 @@ def corrections(turn: Turn, reason: str) -> int:
     return sum(isinstance(step, Corrected) and step.reason == reason for step in turn.steps)
 
 
-def refusals(turn: Turn) -> int:
-    """How often the judge sent a report of this turn back."""
-    return sum(isinstance(step, Checked) and not step.is_final for step in turn.steps)
+def refusals(turn: Turn) -> list[str]:
+    """Why the judge sent a report of this turn back, each time; in staged review the result of this stage."""
+    now = since_decided(turn.steps)
+    return [step.reason for step in now if isinstance(step, Checked) and not step.is_final]
 
 
 def reports_sent_back(turn: Turn) -> int:
-    """How often a report of this turn was sent back: by the judge, or for figures that nothing backs."""
-    return refusals(turn) + corrections(turn, UNSOURCED)
-
-
-def last_refusal(turn: Turn) -> str | None:
-    """Why the judge last sent a report of this turn back, None when it never did."""
-    return next((step.reason for step in reversed(turn.steps) if isinstance(step, Checked) and not step.is_final), None)
+    """How often a report of this turn, or the result of this stage, was sent back: by the judge, or for figures that
+    nothing backs."""
+    now = since_decided(turn.steps)
+    return len(refusals(turn)) + sum(isinstance(step, Corrected) and step.reason == UNSOURCED for step in now)
 
 
 def compactions(turn: Turn) -> int:

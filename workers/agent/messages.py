@@ -134,12 +134,19 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         more=len(cells) - len(chosen),
         unseen=_unseen(figures, {cell.cell_id for _, cell in cells} - whole)[: turn.context_chars // 1_600],
         report=quoted(clip(report, 20_000)),
+        stage=_stage_judged(turn),
         rows=_unnamed(figures),
         marked=[one_line(each.text, 60) for each in figures if each.state == "unsourced"][:_CHECK_UNSEEN],
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
     return (with_pictures(user(text), charts),)
+
+
+def _stage_judged(turn: Turn) -> str:
+    """In staged review the stage whose result is judged, in a line; else ""."""
+    now = stages.stage_now(turn.steps) if turn.staged else None
+    return f"stage {now.number} of {now.of}: {stages.line_of(now.stage)}" if now else ""
 
 
 def _answered(steps: Sequence[Step]) -> str:
@@ -258,17 +265,16 @@ def _staging(turn: Turn) -> list[Message]:
     plan = stages.plan_of(turn.steps)
     if plan is None:
         return [user(turn.prompts.render("stage_plan", native_tools=turn.native_tools))]
-    done = len(stages.results(turn.steps))
-    if done >= len(plan):
+    if (now := stages.stage_now(turn.steps)) is None:
         return []
     text = turn.prompts.render(
         "stage_work",
         native_tools=turn.native_tools,
         plan=stages.plan_text(plan),
-        number=done + 1,
-        count=len(plan),
-        title=plan[done].title,
-        delivers=plan[done].delivers,
+        number=now.number,
+        count=now.of,
+        title=now.stage.title,
+        delivers=now.stage.delivers,
     )
     return [user(text)]
 

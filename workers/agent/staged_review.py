@@ -9,10 +9,10 @@ from core.steps import APPROVAL_REJECTED, Approval, Asked, Corrected, Decided
 from workers.agent import guards, stages
 from workers.agent.actions import Action, AskApproval, Finish, GiveUp
 from workers.agent.common_actions import ask_approval, correct
-from workers.agent.finishing import unsourced_sent_back
+from workers.agent.finishing import as_checked, being_checked
 from workers.agent.intents import Report
 from workers.agent.memory import decided_on_cell, sanitize_name
-from workers.agent.sourcing import marked, trace_report
+from workers.agent.sourcing import trace_report
 from workers.agent.text import one_line, quoted
 from workers.agent.turn import Episode, Turn
 
@@ -33,13 +33,12 @@ def staged_review(turn: Turn, episode: Episode, report: Report) -> Action | None
     if plan is None:
         listed = stages.read_stages(report.text) or _whole_question(turn)
         return _ask_plan(turn, listed, report.call_id)
-    provenance = trace_report(turn, report.text)
-    if sent_back := unsourced_sent_back(turn, report, provenance):
-        return sent_back
-    stage = plan[min(len(done), len(plan) - 1)]
-    title = say("stage_title", turn.language, number=len(done) + 1, count=len(plan), title=stage.title)
+    if checking := being_checked(turn, episode, report):
+        return checking
+    now = stages.stage_now(turn.steps) or stages.Now(plan[-1], len(plan), len(plan))
+    title = say("stage_title", turn.language, number=now.number, count=now.of, title=now.stage.title)
     folded = stages.code_since_last_stage(turn.steps)
-    text = marked(provenance, turn.language)
+    text = as_checked(turn, episode, trace_report(turn, report.text))
     return ask_approval(turn, Approval(what="stage", title=title, code=text, call=report.call_id, folded=folded))
 
 

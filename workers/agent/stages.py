@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.phrases import say
-from core.steps import Asked, CellRan, Corrected, Decided, Finished, Questioned, Replied, Step, decision_on
+from core.steps import Asked, CellRan, Checked, Corrected, Decided, Finished, Questioned, Replied, Step, decision_on
 from core.values import Language, moment_of
 from workers.agent.text import one_line
 
@@ -47,6 +47,14 @@ class Result(NamedTuple):
     ts: str
 
 
+class Now(NamedTuple):
+    """The stage that is worked on, its number from 1, and how many there are."""
+
+    stage: Stage
+    number: int
+    of: int
+
+
 def asks_for_stages(steps: Sequence[Step]) -> bool:
     """Whether somebody asked in a turn to go step by step."""
     return any(isinstance(step, Asked) and _WORDS.search(step.text) for step in steps)
@@ -69,8 +77,12 @@ def read_stages(text: str) -> tuple[Stage, ...]:
 
 def plan_text(stages: Sequence[Stage]) -> str:
     """A plan as people read and edit it."""
-    lines = (f"{stage.title} — {stage.delivers}" if stage.delivers else stage.title for stage in stages)
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+    return "\n".join(f"{number}. {line_of(stage)}" for number, stage in enumerate(stages, start=1))
+
+
+def line_of(stage: Stage) -> str:
+    """A stage in a line: "Title — what it delivers"."""
+    return f"{stage.title} — {stage.delivers}" if stage.delivers else stage.title
 
 
 def plan_of(steps: Sequence[Step]) -> tuple[Stage, ...] | None:
@@ -103,12 +115,25 @@ def results(steps: Sequence[Step]) -> list[Result]:
     return found
 
 
+def since_decided(steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps since people last decided on the plan or on a stage: the stage that is worked on. All of them while
+    there is no such decision, also outside staged review. A question that nobody decided in time is asked again."""
+    reviews = {question.call_id for what in ("plan", "stage") for question in _questions(steps, what)}
+    decided = (step for step in reversed(steps) if isinstance(step, Decided) and step.call_id in reviews)
+    last = next((step for step in decided if step.outcome != "expired"), None)
+    return steps if last is None else steps[steps.index(last) + 1 :]
+
+
 def code_since_last_stage(steps: Sequence[Step]) -> str:
     """The code of the cells since people last decided on the plan or on a stage."""
-    reviews = {question.call_id for what in ("plan", "stage") for question in _questions(steps, what)}
-    ends = [n for n, step in enumerate(steps) if isinstance(step, Decided) and step.call_id in reviews]
-    ran = (step for step in steps[ends[-1] if ends else 0 :] if isinstance(step, CellRan) and not step.is_own)
+    ran = (step for step in since_decided(steps) if isinstance(step, CellRan) and not step.is_own)
     return "\n\n".join(f"# %% {one_line(cell.title, _TITLE_CHARS)}\n{cell.code}" for cell in ran)
+
+
+def stage_now(steps: Sequence[Step]) -> Now | None:
+    """The stage that is worked on; None without a plan, and once all are decided."""
+    plan, done = plan_of(steps) or (), len(results(steps))
+    return Now(plan[done], done + 1, len(plan)) if done < len(plan) else None
 
 
 def report_of(found: Sequence[Result], language: Language) -> str:
@@ -132,11 +157,10 @@ def without_feedback(steps: Sequence[Step]) -> list[Step]:
     kept: list[Step] = []
     replies = 0
     for place, step in enumerate(steps):
-        is_reply = isinstance(step, Replied) and step.purpose == "act"
         if place in gone:
-            replies += is_reply
+            replies += _is_reply(step)
         else:
-            kept.append(step.model_copy(update={"gone": replies}) if is_reply and replies else step)
+            kept.append(step.model_copy(update={"gone": replies}) if _is_reply(step) and replies else step)
     return kept
 
 
@@ -147,7 +171,7 @@ def feedback_chars(steps: Sequence[Step]) -> int:
 
 def _chars(step: Step) -> int:
     match step:
-        case Replied():
+        case Replied(purpose="act"):
             return len(step.text) + sum(len(call.arguments) for call in step.calls)
         case Asked() | Corrected():
             return len(step.text)
@@ -176,15 +200,20 @@ def _approved_since(steps: Sequence[Step]) -> set[int]:
 def _round(steps: Sequence[Step], place: int) -> range | list[int]:
     """The places of a result that was sent back: the reply, our question, what people said, the correction."""
     question = steps[place]
-    reply = next((n for n in range(place - 1, -1, -1) if isinstance(steps[n], Replied)), place)
+    reply = next((n for n in range(place - 1, -1, -1) if _is_reply(steps[n])), place)
     # A reply with several cells asks again for the second one, before the model is asked anything.
-    ends = (n for n in range(place + 1, len(steps)) if isinstance(steps[n], Replied) or _is_review(steps[n]))
+    ends = (n for n in range(place + 1, len(steps)) if _is_reply(steps[n]) or _is_review(steps[n]))
     end = next(ends, len(steps))
-    kinds: tuple[type[Step], ...] = (Replied, Questioned, Decided, Corrected, Asked)
+    kinds: tuple[type[Step], ...] = (Replied, Checked, Questioned, Decided, Corrected, Asked)
     if isinstance(question, Questioned) and question.approval is not None and question.approval.call == PLAN_CALL:
         reply = place  # the reply asked for a cell, which ran later
         kinds = (Questioned, Decided, Asked)
     return [n for n in range(reply, end) if isinstance(steps[n], kinds) and not isinstance(steps[n], Finished)]
+
+
+def _is_reply(step: Step) -> bool:
+    """Whether the model was asked to act, and this is what it said."""
+    return isinstance(step, Replied) and step.purpose == "act"
 
 
 def _is_review(step: Step) -> bool:

@@ -28,10 +28,12 @@ from agent_kit import (
 )
 
 from core.steps import (
+    Approval,
     Briefed,
     Checked,
     Compacted,
     Corrected,
+    Decided,
     FileAbstract,
     Finished,
     GaveUp,
@@ -339,6 +341,16 @@ def test_the_rendered_prompt_is_the_reviewed_one(name: str) -> None:
 
 def test_the_judges_prompt_is_the_reviewed_one() -> None:
     assert_golden("check", as_text(check_messages(turn(*first_turn()), REPORT)))
+
+
+def test_the_judges_prompt_of_a_stage_is_the_reviewed_one() -> None:
+    approval = Approval(what="plan", title="", code="1. Load — a clean table\n2. Compare — the winner", call="f0")
+    plan = (
+        Questioned(call_id="approve:1", question="?", approval=approval),
+        Decided(call_id="approve:1", outcome="run"),
+    )
+    whole = as_text(check_messages(turn(*first_turn(), *plan, approvals="plan"), REPORT))
+    assert_golden("check_stage", whole[whole.index("# Your verdict") :])
 
 
 def test_what_the_judge_reads_beside_the_question_is_the_reviewed_one() -> None:

@@ -1,0 +1,98 @@
+"""Staged review as the agent decides it: each stage has its own checks, and the report is what people approved."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent_kit import asked, cell, finish, judged, run, turn
+
+from core.steps import Approval, Checked, Corrected, Decided, Questioned, Step
+from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel
+from workers.agent.decide import decide
+from workers.agent.turn import AgentLimits
+
+PLAN = "1. Load — a clean table\n2. Compare — the winner"
+PRINT = "print(sums)"
+SHOWN = "North  4321\nSouth  1234\n"
+WRONG, RIGHT = "North sold 5,678.", "North sold 4,321."
+
+
+def settled(number: int, what: Any, code: str, call: str, outcome: Any = "run", text: str = "") -> list[Step]:
+    """Our question about a plan or a result, and what Ben decided."""
+    approval = Approval(what=what, title="", code=code, call=call)
+    return [
+        Questioned(call_id=f"approve:{number}", question="?", options=("Yes", "No"), approval=approval),
+        Decided(call_id=f"approve:{number}", outcome=outcome, user="UBEN", author="Ben", ts=f"{number}.5", code=text),
+    ]
+
+
+START: tuple[Step, ...] = (asked("Step by step: who wins?"), finish(PLAN, "f0"), *settled(1, "plan", PLAN, "f0"))
+RAN: tuple[Step, ...] = (run(PRINT), cell(PRINT, stdout=SHOWN))
+
+
+def refused(report: str, call_id: str) -> list[Step]:
+    return [finish(report, call_id), Corrected(reason="unsourced", text="…", call_id=call_id)]
+
+
+def done(number: int, report: str, call_id: str, outcome: Any = "run", text: str = "") -> list[Step]:
+    """A result that the judge let pass, and what people made of it."""
+    reply: list[Step] = [finish(report, call_id), Checked(is_final=True)]
+    return [*reply, *settled(number, "stage", report, call_id, outcome, text)]
+
+
+def next_of(*steps: Step, **fields: Any) -> Action:
+    return decide(turn(*steps, **fields))
+
+
+def test_each_stage_has_returns_of_its_own() -> None:
+    first = [*START, *RAN, *refused(WRONG, "f1"), *refused(WRONG, "f2"), *done(2, RIGHT, "f3")]
+    action = next_of(*first, finish(WRONG, "f4"))
+    assert isinstance(action, CorrectModel)
+    assert action.reason == "unsourced"
+
+
+def test_a_figure_of_an_earlier_stage_is_told_again_where_it_comes_again() -> None:
+    limits = AgentLimits(max_refusals=1)
+    steps = [*START, *RAN, *refused(WRONG, "f1"), *done(2, WRONG, "f2"), *refused("South sold 9,876.", "f3")]
+    action = next_of(*steps, finish(WRONG, "f4"), limits=limits)
+    assert isinstance(action, CorrectModel)
+    assert "5,678" in action.text
+    again = [*refused(WRONG, "f4"), finish("South sold 9,876.", "f5")]
+    assert not isinstance(next_of(*steps, *again, limits=limits), CorrectModel)
+
+
+def test_a_question_that_nobody_decided_in_time_gives_no_new_returns() -> None:
+    steps = [*START, *RAN, *refused(WRONG, "f1"), *refused(WRONG, "f2"), finish(WRONG, "f3")]
+    steps += [Checked(is_final=True), *settled(2, "stage", WRONG, "f3", "expired"), asked("continue", ts="9.0")]
+    assert not isinstance(next_of(*steps[:-1]), CorrectModel)
+
+
+def test_the_judge_reads_the_result_of_a_stage_before_people_do() -> None:
+    action = next_of(*START, *RAN, finish(RIGHT))
+    assert isinstance(action, AskModel)
+    assert action.purpose == "check"
+    assert "stage 1 of 2: Load — a clean table" in json.dumps(action.messages, ensure_ascii=False)
+    sent_back = next_of(*START, *RAN, finish(RIGHT), Checked(is_final=False, reason="no table"))
+    assert isinstance(sent_back, CorrectModel)
+    assert "no table" in sent_back.text
+    asks = next_of(*START, *RAN, finish(RIGHT), judged('{"is_final": true}'), Checked(is_final=True))
+    assert isinstance(asks, AskApproval)
+    assert (asks.approval.title, asks.approval.code) == ("1 of 2, Load", RIGHT)
+
+
+def test_people_read_that_the_judge_did_not_see_the_last_version_of_a_stage() -> None:
+    steps = [*START, *RAN]
+    for number in (1, 2):
+        steps += [finish(RIGHT, f"f{number}"), Checked(is_final=False, reason="no table")]
+        steps.append(Corrected(reason="not_final", text="…", call_id=f"f{number}"))
+    action = next_of(*steps, finish(RIGHT, "f3"))
+    assert isinstance(action, AskApproval)
+    assert "(the last time: no table)" in action.approval.code
+    later = next_of(*steps, *done(2, RIGHT, "f3"), finish("South sold 1,234.", "f4"))
+    assert isinstance(later, AskModel)
+    assert later.purpose == "check"
+
+
+def test_without_a_model_call_left_people_are_asked_at_once() -> None:
+    assert isinstance(next_of(*START, *RAN, finish(RIGHT), limits=AgentLimits(max_model_calls=3)), AskApproval)
