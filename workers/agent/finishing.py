@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from core.phrases import say
 from core.second_route import SecondRoute
-from core.steps import HOLD_CALL, Asked, Checked, Corrected, Questioned, Replied, option_of
+from core.steps import HOLD_CALL, Asked, Checked, Corrected, Decided, Questioned, Replied, option_of
 from workers.agent import guards, layout, stages
 from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict
 from workers.agent.common_actions import correct
@@ -150,10 +150,11 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
 
 
 def author_since(episode: Episode, intent: Question | Report) -> str:
-    """Who wrote last since the model's reply, "" when nobody did. A button pressed on our question whether to post is
-    no news."""
+    """Who wrote last since the model's reply, "" when nobody did. What decides on a question of ours is no news: a
+    button pressed whether to post, or words to a plan or a result."""
     held = isinstance(intent, Report) and answer_of_hold(episode)
-    wrote = [step for step in episode.steps if isinstance(step, Asked)]
+    decided = {step.ts for step in episode.steps if isinstance(step, Decided)}
+    wrote = [step for step in episode.steps if isinstance(step, Asked) and step.ts not in decided]
     return sanitize_name(wrote[-1].author or wrote[-1].user) or "?" if len(wrote) > (1 if held else 0) else ""
 
 

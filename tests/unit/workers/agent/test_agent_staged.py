@@ -7,8 +7,8 @@ from typing import Any
 
 from agent_kit import asked, cell, finish, judged, run, turn
 
-from core.steps import Approval, Checked, Corrected, Decided, Questioned, Step
-from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel
+from core.steps import Approval, Asked, Checked, Corrected, Decided, Questioned, Step
+from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel, Finish
 from workers.agent.decide import decide
 from workers.agent.turn import AgentLimits
 
@@ -96,3 +96,16 @@ def test_people_read_that_the_judge_did_not_see_the_last_version_of_a_stage() ->
 
 def test_without_a_model_call_left_people_are_asked_at_once() -> None:
     assert isinstance(next_of(*START, *RAN, finish(RIGHT), limits=AgentLimits(max_model_calls=3)), AskApproval)
+
+
+def in_words(number: int, code: str, call: str, words: str, outcome: Any) -> list[Step]:
+    question, decided = settled(number, "stage", code, call, outcome)
+    return [question, Asked(user="UBEN", author="Ben", text=words, ts=f"{number}.5"), decided]
+
+
+def test_an_approval_in_words_ends_its_stage() -> None:
+    first = [*START, *RAN, *done(2, RIGHT, "f1"), finish("South sold 1,234.", "f2"), Checked(is_final=True)]
+    assert isinstance(next_of(*first, *in_words(3, "South sold 1,234.", "f2", "yes", "run")), Finish)
+    sent_back = next_of(*first, *in_words(3, "South sold 1,234.", "f2", "and the East?", "other"))
+    assert isinstance(sent_back, CorrectModel)
+    assert sent_back.reason == "stage_sent_back"
