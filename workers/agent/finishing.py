@@ -25,6 +25,7 @@ from workers.agent.parse import read_reply
 from workers.agent.provenance import Provenance, Traced
 from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
+from workers.agent.staged_report import staged_report
 from workers.agent.text import one_line
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_message_note, with_note
@@ -192,7 +193,8 @@ def give_up(turn: Turn, reason: Stop, count: int, question: str = "") -> GiveUp 
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
     if done := stages.results(turn.steps):
         note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
-        return Finish(f"{stages.report_of(done, turn.language)}\n\n{note}", partial=True)
+        text, sources = staged_report(turn, done)
+        return Finish(f"{text}\n\n{note}", partial=True, sources=sources)
     if reason != "data_not_read" and (refused := refused_report(turn)) is not None:
         return refused
     return GiveUp(reason, stopped_text(turn, reason, count, question))

@@ -34,6 +34,7 @@ from core.steps import (
     words_of,
 )
 from workers.agent.risks import Touched, touched
+from workers.agent.sourcing import without_idle_legend
 
 AuthorOf = Callable[[StoredMessage], str]
 """The display name of a message's author."""
@@ -193,7 +194,7 @@ def _redrafted(message: StoredMessage, approval: Approval, decision: Decision, a
         user=message.user,
         author=author_of(message),
         ts=message.ts,
-        code=decision.code,
+        code=_as_changed(approval, decision.code),
         risks=found.risks,
         reads=found.reads,
         writes=found.writes,
@@ -209,9 +210,14 @@ def _decided(
         user=message.user,
         author=author,
         ts=message.ts,
-        code=given.code if given else "",
+        code=_as_changed(question.approval, given.code) if given else "",
         hint=given.hint if given else "",
     )
+
+
+def _as_changed(approval: Approval | None, text: str) -> str:
+    """The text that a person made of ours. In the result of a stage no line of ours explains signs that are gone."""
+    return without_idle_legend(text) if approval is not None and approval.what == "stage" else text
 
 
 def _is_late(message: StoredMessage, question: Questioned) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from core.steps import (
     CONFIRM_CALL,
     HOLD_CALL,
+    Approval,
     Asked,
     Briefed,
     CellRan,
@@ -489,11 +490,21 @@ def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step
         if isinstance(step, Questioned) and step.approval is not None and isinstance(intent, Report):
             decided = decided_on_cell(episode.steps, intent.call_id)
             if decided is not None and decided.outcome in ("run", "edited", "skip"):
-                name = sanitize_name(decided.author or decided.user)
-                return turn.prompts.render("stage_decided", outcome=decided.outcome, author=name)
+                return _stage_decided(turn, step.approval, decided, detail)
         if isinstance(step, Finished) and isinstance(intent, Report):
             return "The report was posted." if turn.native_tools and episode.reply.calls else ""
     return ""
+
+
+def _stage_decided(turn: Turn, approval: Approval, decided: Decided, detail: Detail) -> str:
+    """What people decided on a plan or a result, and what they changed in a result, as a diff."""
+    changed = decided.outcome == "edited" and approval.what == "stage"
+    lines = unified_diff(
+        approval.code.splitlines(), decided.code.splitlines(), "yours", "as approved", lineterm="", n=0
+    )
+    diff = fenced_off("diff", clip("\n".join(lines), detail.report)) if changed else ""
+    name = sanitize_name(decided.author or decided.user)
+    return turn.prompts.render("stage_decided", outcome=decided.outcome, author=name, diff=diff)
 
 
 def decided_on_cell(steps: Sequence[Step], call_id: str) -> Decided | None:

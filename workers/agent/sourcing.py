@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from typing import get_args
 
 from core.phrases import say
 from core.steps import CellRan, FigureSource, SourcePlace, Step
@@ -70,6 +71,19 @@ def marked(provenance: Provenance, language: Language) -> str:
         return report
     legend = say("unsourced_in_tables", language)
     return f"{report}\n\n_{legend}_"
+
+
+def without_legend(report: str) -> str:
+    """A marked report without the line about signs in tables."""
+    for language in get_args(Language):
+        report = report.replace(f"\n\n_{say('unsourced_in_tables', language)}_", "")
+    return report
+
+
+def without_idle_legend(report: str) -> str:
+    """A marked report that a person changed: without the line about signs in tables once no table has one."""
+    rest = without_legend(report)
+    return report if SIGN in rest.replace(f"({SIGN}", "") else rest
 
 
 def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:

@@ -13,6 +13,7 @@ from workers.agent.finishing import as_checked, being_checked
 from workers.agent.intents import Report
 from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.sourcing import trace_report
+from workers.agent.staged_report import staged_report
 from workers.agent.text import one_line, quoted
 from workers.agent.turn import Episode, Turn
 
@@ -26,7 +27,8 @@ def staged_review(turn: Turn, episode: Episode, report: Report) -> Action | None
     decided = decided_on_cell(episode.steps, report.call_id)
     if decided is not None and decided.outcome in ("run", "edited", "skip") and plan is not None:
         if len(done) >= len(plan):
-            return Finish(stages.report_of(done, turn.language), partial=all(result.skipped for result in done))
+            text, sources = staged_report(turn, done)
+            return Finish(text, partial=all(result.skipped for result in done), sources=sources)
         return None
     if decided is not None and decided.outcome in ("redo", "other", "reject"):
         return _sent_back(turn, report.call_id, decided)

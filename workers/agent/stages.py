@@ -10,9 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.phrases import say
 from core.steps import Asked, CellRan, Checked, Corrected, Decided, Finished, Questioned, Replied, Step, decision_on
-from core.values import Language, moment_of
 from workers.agent.text import one_line
 
 MOST_STAGES = 12
@@ -38,13 +36,20 @@ class Stage(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A stage that people have decided on: its result, whether it counts, who decided, and the ts of Slack."""
+    """A stage that people have decided on: its result, whether it counts, who decided, and the ts of Slack.
+
+    The model `given` it with its `call`, and people were `asked` at that place of the steps. `editor` changed it.
+    """
 
     stage: Stage
     text: str
     skipped: bool
     author: str
     ts: str
+    given: str = ""
+    call: str = ""
+    asked: int = 0
+    editor: str = ""
 
 
 class Now(NamedTuple):
@@ -109,9 +114,11 @@ def results(steps: Sequence[Step]) -> list[Result]:
         if decided is None or question.approval is None or decided.outcome not in ("run", "edited", "skip"):
             continue
         if len(found) < len(stages):
-            text = decided.code if decided.outcome == "edited" else question.approval.code
-            author = decided.author or decided.user
-            found.append(Result(stages[len(found)], text, decided.outcome == "skip", author, decided.ts))
+            given, author = question.approval.code, decided.author or decided.user
+            text = decided.code if decided.outcome == "edited" else given
+            made = Result(stages[len(found)], text, decided.outcome == "skip", author, decided.ts, given)
+            asked, editor = steps.index(question), decided.editor or author
+            found.append(made._replace(call=question.approval.call, asked=asked, editor=editor))
     return found
 
 
@@ -134,17 +141,6 @@ def stage_now(steps: Sequence[Step]) -> Now | None:
     """The stage that is worked on; None without a plan, and once all are decided."""
     plan, done = plan_of(steps) or (), len(results(steps))
     return Now(plan[done], done + 1, len(plan)) if done < len(plan) else None
-
-
-def report_of(found: Sequence[Result], language: Language) -> str:
-    """The report: the approved stages in their order, with who approved what and when."""
-    parts = []
-    for number, result in enumerate(found, start=1):
-        key = "stage_skipped" if result.skipped else "stage_approved"
-        line = say(key, language, author=result.author, at=moment_of(result.ts))
-        body = "" if result.skipped else f"{result.text.strip()}\n\n"
-        parts.append(f"## {number}. {result.stage.title}\n\n{body}*{line}*")
-    return "\n\n".join(parts)
 
 
 def without_feedback(steps: Sequence[Step]) -> list[Step]:

@@ -504,7 +504,10 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             }
             for native, delivers in ((True, "the winner"), (False, ""))
         ],
-        "stage_decided": [{"outcome": outcome, "author": "Ben"} for outcome in ("run", "edited", "skip")],
+        "stage_decided": [
+            {"outcome": outcome, "author": "Ben", "diff": diff}
+            for outcome, diff in (("run", ""), ("edited", ""), ("edited", "<diff>\n-9 %\n+8 %\n</diff>"), ("skip", ""))
+        ],
         "stage_sent_back": [{"author": "Ben", "hint": "> by month"}, {"author": "Ben", "hint": ""}],
         "plan_first": [{"native_tools": True}, {"native_tools": False}],
         "confirmed": [{"outcome": outcome} for outcome in ("run", "skip", "expired", "other")],

@@ -10,6 +10,9 @@ from agent_kit import asked, cell, finish, judged, run, turn
 from core.steps import Approval, Asked, Checked, Corrected, Decided, Questioned, Step
 from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel, Finish
 from workers.agent.decide import decide
+from workers.agent.edits import Edit, edits, moved
+from workers.agent.messages import messages
+from workers.agent.sourcing import without_idle_legend
 from workers.agent.turn import AgentLimits
 
 PLAN = "1. Load — a clean table\n2. Compare — the winner"
@@ -109,3 +112,61 @@ def test_an_approval_in_words_ends_its_stage() -> None:
     sent_back = next_of(*first, *in_words(3, "South sold 1,234.", "f2", "and the East?", "other"))
     assert isinstance(sent_back, CorrectModel)
     assert sent_back.reason == "stage_sent_back"
+
+
+# --- what a person changed in a result
+
+TABLE = "| Region | Sold |\n|---|---|\n| North | 5,678 |\n| South | 1,234 |\n\nNorth leads with 4,321."
+MARKED = TABLE.replace("5,678", "5,678 ⚠")
+LEGEND = "\n\n_⚠ in a table: not computed here. No output of this thread shows this figure for its row._"
+
+
+def changed(text: str) -> tuple[Step, ...]:
+    """A turn whose only stage Ben changed to this text."""
+    plan = "1. Compare — the winner"
+    start = [asked("Step by step: who wins?"), finish(plan, "f0"), *settled(1, "plan", plan, "f0"), *RAN]
+    result = settled(2, "stage", MARKED + LEGEND, "f1", "edited", text)
+    return (
+        *start,
+        *refused(TABLE, "f0b"),
+        *refused(TABLE, "f0c"),
+        finish(TABLE, "f1"),
+        Checked(is_final=True),
+        *result,
+    )
+
+
+def test_the_report_names_what_a_person_changed_and_keeps_the_sources() -> None:
+    end = next_of(*changed(MARKED.replace("5,678 ⚠", "4,321").replace("leads", "is ahead")))
+    assert isinstance(end, Finish)
+    assert "*Ben changed in it: 5,678 ⚠ → 4,321; leads → is ahead*\n\n*Approved by Ben, " in end.report
+    assert [(one.figure, one.state) for one in end.sources] == [("1,234", "sourced"), ("4,321", "sourced")]
+    assert [end.report[one.start : one.start + 5] for one in end.sources] == ["1,234", "4,321"]
+
+
+def test_an_unchanged_stage_names_no_change_and_keeps_its_marks_among_the_sources() -> None:
+    end = next_of(*changed(MARKED + LEGEND))
+    assert isinstance(end, Finish)
+    assert "changed in it" not in end.report
+    assert next((one.figure, one.state) for one in end.sources) == ("5,678", "unsourced")
+
+
+def test_the_model_reads_what_a_person_changed_in_a_result() -> None:
+    steps = (*START, *RAN, *done(2, RIGHT, "f1", "edited", "North sold about 4,300."))
+    told = "\n".join(str(message["content"]) for message in messages(turn(*steps)))
+    assert "-North sold 4,321.\n+North sold about 4,300." in told
+
+
+def test_the_line_on_signs_goes_with_the_last_sign() -> None:
+    assert without_idle_legend(TABLE + LEGEND) == TABLE
+    assert without_idle_legend(MARKED + LEGEND) == MARKED + LEGEND
+    assert without_idle_legend(f"{TABLE} (⚠ not computed here){LEGEND}") == f"{TABLE} (⚠ not computed here)"
+
+
+def test_edits_are_the_words_that_differ() -> None:
+    before, after = "a 13.82 ⚠ | b\nsame\nlast one", "a 14.84 | b\nsame\nnew\nlast one"
+    found = edits(before, after)
+    assert [(each.old.strip(), each.new.strip()) for each in found] == [("13.82 ⚠", "14.84"), ("", "new")]
+    assert moved(before.index("last"), 4, found) == after.index("last")
+    assert moved(before.index("13.82"), 5, found) is None
+    assert moved(0, 1, [Edit(5, "x", "yy")]) == 0
