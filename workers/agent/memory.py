@@ -39,6 +39,7 @@ from core.steps import (
     open_question,
     option_of,
 )
+from workers.agent import stages
 from workers.agent.actions import Message
 from workers.agent.briefing import REPOSITORY, file_blocks
 from workers.agent.drafts import without_drafts
@@ -558,8 +559,8 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
                 yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
             waiting = None
         elif isinstance(step, Decided):
-            if step.call_id.startswith(CONFIRM_CALL):
-                yield turn.prompts.render("confirmed", outcome=step.outcome)
+            if text := _after_decision(turn, step):
+                yield text
             waiting = None
         elif isinstance(step, Briefed | Recalled):
             if text := _given(turn, step):
@@ -568,6 +569,28 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             yield _of_person(turn, step, thread, detail)
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)
+
+
+def _after_decision(turn: Turn, decided: Decided) -> str:
+    """What a decision says beside its call: whether a statement may run, or the stage of this turn that comes now; ""
+    for any other."""
+    if decided.call_id.startswith(CONFIRM_CALL):
+        return turn.prompts.render("confirmed", outcome=decided.outcome)
+    if decided not in turn.steps:
+        return ""
+    steps = turn.steps[: turn.steps.index(decided) + 1]
+    now, plan = stages.stage_now(steps), stages.plan_of(steps)
+    if now is None or plan is None or stages.since_decided(steps) or decided.outcome not in ("run", "edited", "skip"):
+        return ""
+    return turn.prompts.render(
+        "stage_work",
+        native_tools=turn.native_tools,
+        plan="" if stages.results(steps) else stages.plan_text(plan),
+        number=now.number,
+        count=now.of,
+        title=now.stage.title,
+        delivers=now.stage.delivers,
+    )
 
 
 def _is_ours(question: Questioned) -> bool:

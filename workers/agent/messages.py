@@ -259,24 +259,10 @@ def _wishes(turn: Turn) -> list[tuple[str, str]]:
 
 
 def _staging(turn: Turn) -> list[Message]:
-    """In staged review: what is to be done now."""
-    if not turn.staged:
+    """In staged review, while there is no plan: that it comes first. Each stage is told where people decided."""
+    if not turn.staged or stages.plan_of(turn.steps) is not None:
         return []
-    plan = stages.plan_of(turn.steps)
-    if plan is None:
-        return [user(turn.prompts.render("stage_plan", native_tools=turn.native_tools))]
-    if (now := stages.stage_now(turn.steps)) is None:
-        return []
-    text = turn.prompts.render(
-        "stage_work",
-        native_tools=turn.native_tools,
-        plan=stages.plan_text(plan),
-        number=now.number,
-        count=now.of,
-        title=now.stage.title,
-        delivers=now.stage.delivers,
-    )
-    return [user(text)]
+    return [user(turn.prompts.render("stage_plan", native_tools=turn.native_tools))]
 
 
 def _ending(turn: Turn) -> list[Message]:

@@ -499,10 +499,12 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "stage_plan": [{"native_tools": True}, {"native_tools": False}],
         "stage_work": [
             {
-                "native_tools": native, "plan": "1. Load — a clean table\n2. Compare — the winner", "number": 2,
-                "count": 2, "title": "Compare", "delivers": delivers,
+                "native_tools": native, "plan": plan, "number": number, "count": 2, "title": "Compare",
+                "delivers": delivers,
             }
-            for native, delivers in ((True, "the winner"), (False, ""))
+            for native, number, plan, delivers in (
+                (True, 1, "1. Compare — the winner\n2. Tell", "the winner"), (False, 2, "", ""),
+            )
         ],
         "stage_decided": [
             {"outcome": outcome, "author": "Ben", "diff": diff}

@@ -170,3 +170,38 @@ def test_edits_are_the_words_that_differ() -> None:
     assert moved(before.index("last"), 4, found) == after.index("last")
     assert moved(before.index("13.82"), 5, found) is None
     assert moved(0, 1, [Edit(5, "x", "yy")]) == 0
+
+
+# --- what the model is told
+
+
+def told_of(*steps: Step) -> str:
+    return "\n".join(str(message["content"]) for message in messages(turn(*steps)))
+
+
+def test_a_stage_is_told_once_where_people_decided() -> None:
+    first = (*START, *RAN)
+    assert told_of(*first).count("# Step by step") == 1
+    assert "Work on stage 1 of 2 only: Load" in told_of(*START)
+    assert "in the report already" not in told_of(*first)
+    assert not messages(turn(*first))[-1]["content"].count("# Step by step")
+    second = (*first, *done(2, RIGHT, "f1"), *refused(WRONG, "f2"))
+    assert told_of(*second).count("Work on stage 2 of 2 only: Compare") == 1
+    assert told_of(*second).count("2. Compare — the winner") == 1
+    assert "in the report already" in told_of(*second)
+
+
+def test_a_plan_that_people_changed_is_told_as_it_is_now() -> None:
+    plan = settled(1, "plan", PLAN, "f0", "edited", "1. Only compare — the winner")
+    told = told_of(asked("Step by step: who wins?"), finish(PLAN, "f0"), *plan)
+    assert "Work on stage 1 of 1 only: Only compare" in told
+    assert "The people approved this plan:\n1. Only compare — the winner\n" in told
+
+
+def test_the_stage_is_still_told_in_the_shortest_prompt() -> None:
+    steps = [*START]
+    for number in range(30):
+        steps += [run(f"x = {number}", f"c{number}"), cell("x", f"c{number}", number, stdout="o" * 7_000)]
+    told = "\n".join(str(m["content"]) for m in messages(turn(*steps, limits=AgentLimits(context_chars=30_000))))
+    assert "Cells left out here" in told
+    assert "Work on stage 1 of 2 only: Load" in told
