@@ -80,13 +80,14 @@ class Detail(NamedTuple):
 class Beside(NamedTuple):
     """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources. `reset`: the
     session was reset, and no cell ran since. `gone`: it was reset after this turn. `later`: how long after the turn
-    before the question came."""
+    before the question came. `undone`: the titles of the cells that people took back after the answer before."""
 
     procedures: tuple[str, ...] = ()
     schemas: str = ""
     reset: bool = False
     gone: bool = False
     later: str = ""
+    undone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +328,8 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
             (isinstance(step, Moved) and not step.is_whole) or (isinstance(step, Inherited) and bool(step.missing))
             for step in opening
         )
-        given |= {"reset": beside.reset, "later": beside.later, "lost": lost}
+        undone = [f"“{one_line(_QUOTES.sub('', title), 120)}”" for title in beside.undone]
+        given |= {"reset": beside.reset, "later": beside.later, "lost": lost, "undone": undone}
         given["fetched"] = bool(turn.environment.sources or turn.environment.tools)
     return user(turn.prompts.render(name, messages=asked, **given))
 

@@ -18,9 +18,11 @@ from core.steps import (
     Briefed,
     CellRan,
     Finished,
+    GaveUp,
     Noted,
     Recalled,
     Step,
+    Undone,
     open_question,
     option_of,
 )
@@ -406,12 +408,18 @@ def _beside_questions(turn: Turn) -> list[Beside]:
         asked = "\n".join(step.text for step in opening if isinstance(step, Asked))[:_PROCEDURE_CHARS]
         procedures = tuple(each for each in turn.prompts.procedures(asked) if each not in told)
         told.update(procedures)
-        later = time_between(seen, steps)
-        found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps), later=later))
+        later, undone = time_between(seen, steps), _undone_after_answer(seen)
+        found.append(Beside(procedures, reset=was_reset(seen) or was_reset(steps), later=later, undone=undone))
         seen.extend(steps)
     described = [source for source in turn.environment.sources if source.schema or source.kind]
     schemas = turn.prompts.render("schemas", sources=described) if described else ""
     return [*found[:-1], found[-1]._replace(schemas=schemas)]
+
+
+def _undone_after_answer(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The titles of the cells that people took back after the last answer of these steps, where it ended a turn."""
+    ends = [place for place, step in enumerate(steps) if isinstance(step, Finished | GaveUp)]
+    return tuple(step.title for step in steps[ends[-1] + 1 if ends else len(steps) :] if isinstance(step, Undone))
 
 
 def _left_out_turns(turn: Turn, count: int) -> str:

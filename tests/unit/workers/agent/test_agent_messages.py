@@ -50,6 +50,7 @@ from core.steps import (
     TableNote,
     TeamNote,
     ToolCall,
+    Undone,
 )
 from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
@@ -937,3 +938,23 @@ def test_a_cell_whose_time_went_into_an_import_may_be_sent_again() -> None:
     told = observation(turn(asked(), slow), slow, (), 8_000)
     assert "Do less in one step" in told
     assert "do not send the same code again" in told
+
+
+def test_a_follow_up_says_which_cells_people_took_back_since_the_answer() -> None:
+    back = Undone(cell_id="T1/c1", title="Share within “45” days", user="UANA", author="ana", ts="2.0")
+    answered = (
+        asked(),
+        BRIEFED,
+        run("both['h45'] = 1"),
+        cell("both['h45'] = 1"),
+        finish(),
+        Finished(report="It is 4."),
+    )
+    told = messages(turn(asked("And by country?", ts="3.0"), earlier=((*answered, back),)))[-1]["content"]
+    assert "Since your last answer people took back: “Share within 45 days”." in told
+    assert "as they were before that cell" in told
+    later = (asked("And by country?", ts="3.0"), finish(call_id="f2"), Finished(report="It is 5."))
+    then = messages(turn(asked("And by year?", ts="4.0"), earlier=((*answered, back), later)))
+    assert "took back" not in then[-1]["content"]
+    during = (*answered[:-2], back, *answered[-2:])
+    assert "took back" not in messages(turn(asked("And now?", ts="3.0"), earlier=(during,)))[-1]["content"]
