@@ -159,7 +159,7 @@ class ChannelReport(Table):
     sections: Annotated[tuple[str, ...], AfterValidator(_sections)] = Field(
         default=(),
         description="Headings that every report has, in this order; empty: the analyst chooses. An empty section is "
-        "marked as not answered.",
+        "marked as not answered. A report that people approved step by step has its stages instead.",
     )
 
 
