@@ -162,6 +162,7 @@ def test_a_changed_plan_is_the_plan(new_world: NewWorld) -> None:
     review = Review(new_world(team=PLAN), LISTED, SECOND)
     review.press("edit", text="1. Only compare — the winner")
     assert "stage 1 of 1" in review.prompts().lower()
+    assert "stages" not in review.world.text(review.key)
     review.press("run")
     assert review.status() == "done"
     assert "## 1. Only compare" in review.report()
