@@ -95,8 +95,14 @@ def plan_of(steps: Sequence[Step]) -> tuple[Stage, ...] | None:
     for question in reversed(_questions(steps, "plan")):
         decided = decision_on(steps, question.call_id)
         if decided is not None and decided.outcome in ("run", "edited") and question.approval is not None:
-            return read_stages(decided.code if decided.outcome == "edited" else question.approval.code)
+            changed = _each_line(decided.code) if decided.outcome == "edited" else ""
+            return read_stages(changed) or read_stages(question.approval.code)
     return None
+
+
+def _each_line(text: str) -> str:
+    """A plan as a person wrote it, where each line is a stage, with a number or without one."""
+    return "\n".join(line if _ITEM.match(line) else f"- {line}" for line in text.splitlines() if line.strip())
 
 
 def last_plan(steps: Sequence[Step]) -> tuple[Questioned, Decided | None] | None:

@@ -13,6 +13,7 @@ from workers.agent.decide import decide
 from workers.agent.edits import Edit, edits, moved
 from workers.agent.messages import messages
 from workers.agent.sourcing import without_idle_legend
+from workers.agent.stages import plan_of
 from workers.agent.turn import AgentLimits
 
 PLAN = "1. Load — a clean table\n2. Compare — the winner"
@@ -205,3 +206,13 @@ def test_the_stage_is_still_told_in_the_shortest_prompt() -> None:
     told = "\n".join(str(m["content"]) for m in messages(turn(*steps, limits=AgentLimits(context_chars=30_000))))
     assert "Cells left out here" in told
     assert "Work on stage 1 of 2 only: Load" in told
+
+
+def test_each_line_of_a_plan_that_people_changed_is_a_stage() -> None:
+    def plan(text: str) -> tuple[str, ...]:
+        steps = (finish(PLAN, "f0"), *settled(1, "plan", PLAN, "f0", "edited", text))
+        return tuple(stage.title for stage in plan_of(steps) or ())
+
+    assert plan("1. Load — a table\nCompare: the winner\n\nTell") == ("Load", "Compare", "Tell")
+    assert plan("only the totals") == ("only the totals",)
+    assert plan(" \n") == ("Load", "Compare")
