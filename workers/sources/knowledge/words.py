@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECE = re.compile(rf"[{_CJK}]+|\d+|[^\W\d_{_CJK}]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ACRONYMS = re.compile(r"(?<![^\W\d_])([A-Z]{2,})s(?![^\W\d_])")
+"""Several of what an acronym stands for: KPIs, SKUs."""
 _SPOKEN_LETTERS = "abcdefghjklmnopqrstwxyz"
 _FIRST_SPOKEN = [char.encode("gb2312") for char in "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"]
 """The first character of each of these letters in GB 2312."""
@@ -24,6 +26,8 @@ def stem(word: str) -> str:
     """A word without the endings of English plurals and verbs; crude, but the same for question and schema."""
     if len(word) <= 3 or not word.isascii():
         return word
+    if word.endswith(("is", "us")) and not set("aeiouy") & set(word[:-2]):
+        return word[:-1]  # kpis, skus: spoken letter by letter, with an s for several
     for ending, instead in (
         ("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("us", "us"),
         ("is", "is"), ("s", ""),
@@ -69,7 +73,7 @@ def pieces(text: str) -> list[str]:
     id, 2. A run of Chinese, Japanese or Korean characters becomes its pairs; a single character stays."""
     found: list[str] = []
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
-    for piece in _PIECE.findall(_HUMP.sub(" ", composed)):
+    for piece in _PIECE.findall(_HUMP.sub(" ", _ACRONYMS.sub(r"\1", composed))):
         if piece.isascii():
             found.append(piece.lower())
         elif is_unspaced(piece):
