@@ -1,9 +1,10 @@
 """Which playbook a question needs, and where the data has drifted from it.
 
-A playbook is offered if the question contains enough of its characteristic words: words of its name, of its `when` and
-of its other words, weighted by how rare they are among the team's playbooks (like BM25). Needed columns in the thread's
-files count too. A wrong offer is worse than none, so the best playbook must be clearly better than the others. A
-question that says "playbook" and the whole name of one asks for that one.
+A playbook is offered if the question contains enough of its characteristic words, weighted by how rare they are among
+the team's playbooks (like BM25): enough of its name and its other words, or most of its `when` and little else. Needed
+columns in the thread's files count too, and needed tables of a source that the question names. A wrong offer is worse
+than none, so the best playbook must be clearly better than the others. A question that says "playbook" and the whole
+name of one asks for that one.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ FEW, LEAST_AMONG_FEW = 5, 0.65
 """The same share while there are so few playbooks that hardly another one could fit better."""
 LEAST_ASKED = 0.3
 """The share of the question's telling words that the playbook has to know."""
+LEAST_OF_WHEN, LEAST_IN_WHEN = 0.65, 0.75
+"""The share of the words of `when` that a question has to say again, and the share of its own words that are these."""
+SHORT_WHEN = 5
+"""A `when` with fewer telling words has to be said again as a whole: its frame alone would be most of it."""
 FINGERPRINT_SHARE = 0.35
-"""What a whole fingerprint of columns adds to the share of the playbook's own words."""
+"""What a whole fingerprint of columns or tables adds to the share of the playbook's own words."""
 LEAST_LEAD = 1.15
 """So much better than the next one the best has to be: a question that fits many playbooks alike means none."""
 ALIKE = 0.8
@@ -58,6 +63,7 @@ class PlaybookIndex:
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         self.candidates = list(candidates)
         self._own = [_own_words(each.playbook) for each in candidates]
+        self._when = [_lasting(telling(each.playbook.when)) for each in candidates]
         self._all = [_all_words(each.playbook, own) for each, own in zip(candidates, self._own, strict=True)]
         self._ranking = Ranking(self._all)
         found = Counter(word for every in self._all for word in set(every))
@@ -79,9 +85,10 @@ class PlaybookIndex:
         for at in order:
             covered = self._share(self._own[at], set(asked), 1.0)
             fits = self._share(asked, set(self._all[at]), unknown)
-            fingerprint = FINGERPRINT_SHARE * fitting(self.candidates[at].playbook, files)
-            worth[at] = covered + fits + fingerprint
-            if fits >= LEAST_ASKED and covered + fingerprint >= least:
+            again = self._again(at, asked, unknown)
+            fingerprint = FINGERPRINT_SHARE * fitting(self.candidates[at].playbook, files, asked)
+            worth[at] = max(covered, again) + fits + fingerprint
+            if again or (fits >= LEAST_ASKED and covered + fingerprint >= least):
                 fitted.append(at)
         if not fitted:
             return None
@@ -101,6 +108,14 @@ class PlaybookIndex:
         there = [(name, each) for name, each in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) and name]
         return max(there, key=lambda one: (len(one[0]), one[1].playbook.kept))[1] if there else None
 
+    def _again(self, at: int, asked: Sequence[str], unknown: float) -> float:
+        """Which part of a playbook's `when` the question says again; 0 where that is not most of both of them."""
+        when, said = self._when[at], _lasting(asked)
+        share = self._share(when, set(said), unknown)
+        within = self._share(said, {*when, *self._own[at]}, unknown)
+        least = LEAST_OF_WHEN if len(when) >= SHORT_WHEN else 1.0
+        return share if share >= least and within >= LEAST_IN_WHEN else 0.0
+
     def _alike(self, one: int, other: int) -> bool:
         """Whether two playbooks are known by the same words: the newer one counts, and neither rivals the other."""
         mine, theirs = set(self._own[one]), set(self._own[other])
@@ -113,13 +128,14 @@ class PlaybookIndex:
         return sum(weight for word, weight in weights.items() if word in there) / whole if whole else 0.0
 
 
-def fitting(playbook: Playbook, files: Sequence[FileAbstract]) -> float:
-    """The part of the columns that a playbook needs which one of the files has, 0 to 1."""
+def fitting(playbook: Playbook, files: Sequence[FileAbstract], asked: Iterable[str] = ()) -> float:
+    """The part of the columns that a playbook needs which one of the files has, 0 to 1; or of its tables of sources,
+    the part that the words of the question name. A source is always there, so that it is there tells nothing."""
     wanted = {column.casefold() for each in playbook.inputs for column in each.columns}
-    if not wanted:
-        return 0.0
     there = {name.casefold() for file in files for name in columns_of(file)}
-    return len(wanted & there) / len(wanted)
+    tables = [set(words(each.table.rpartition(".")[2])) for each in playbook.inputs if each.table]
+    named = sum(table <= set(asked) for table in tables)
+    return max(len(wanted & there) / len(wanted) if wanted else 0.0, named / len(tables) if tables else 0.0)
 
 
 def drift(
@@ -178,6 +194,11 @@ def _column_drift(wanted: Input, where: str, known: Sequence[str], language: Lan
             nearest = say("drift_nearest", language, name=f"“{near[0]}”") if near else ""
             found.append(f"{where}: {missing}{nearest}")
     return found
+
+
+def _lasting(telling_words: Iterable[str]) -> list[str]:
+    """Words without numbers: a year or a limit differs from one use of a playbook to the next."""
+    return [word for word in telling_words if not word.isdigit()]
 
 
 def _own_words(playbook: Playbook) -> list[str]:

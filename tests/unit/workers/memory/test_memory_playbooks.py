@@ -183,6 +183,49 @@ def test_a_playbook_is_found_by_other_words_for_it_and_by_its_columns() -> None:
     assert index.match("") is None
 
 
+KPIS = replace(
+    CHURN,
+    name="Monthly shop KPIs",
+    when="KPI table by month for January to October 2026, in EUR: net revenue, number of orders, buying customers, "
+    "average order value, refunds and net revenue after refunds. Which month was best and which worst, and why?",
+    words=(),
+    inputs=tuple(
+        Input(source="shop", table=f"public.{table}", columns=("id", "month", "country"))
+        for table in ("orders", "customers", "refunds", "fx_rates")
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "fits"),
+    [
+        (KPIS.when, True),
+        (KPIS.when.replace("January to October 2026", "June to November 2027").replace(", and why", ""), True),
+        ("KPI table for the shop by month", True),
+        ("shop kpis with orders, customers and refunds", True),
+        ("Support tickets by month from January to October, in hours: which month was best and which worst?", False),
+        ("Ticket table by month in 2026: number of tickets, median hours. Which was best, which worst?", False),
+        ("Net revenue by country for January to October 2026, in EUR", False),
+        ("Refunds by reason and month for January to October 2026, in EUR. Which was best?", False),
+        ("How many orders did customers place per month, and which refunds followed?", False),
+        ("monthly tickets", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("others", [0, 6])
+def test_a_playbook_is_found_by_the_question_that_it_was_kept_from(question: str, fits: bool, others: int) -> None:
+    books = [KPIS, *(replace(CHURN, name=f"Report {n}", when=f"What of matter{n}?", words=()) for n in range(others))]
+    found = PlaybookIndex([Candidate(f"{n}.md", "", book) for n, book in enumerate(books)]).match(question)
+    assert (found is not None) == fits
+    assert found is None or found.playbook is KPIS
+
+
+def test_a_short_question_is_said_again_as_a_whole() -> None:
+    book = replace(CHURN, name="Attrition", words=(), inputs=())
+    index = PlaybookIndex([Candidate("1.md", "", book)])
+    assert index.match("How many customers left in October, by plan?") is not None
+    assert index.match("How many customers left in October, by region?") is None
+
+
 @pytest.mark.parametrize(
     ("question", "name"),
     [
