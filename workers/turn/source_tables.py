@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.steps import Step
@@ -42,16 +42,17 @@ def tables_now(context: TurnContext, thread_id: str, steps: Sequence[Step], inpu
 
 
 def with_types(inputs: Sequence[Input], tables: Tables) -> tuple[Input, ...]:
-    """The inputs with the current types of their tables, so that later changes can be found.
+    """The inputs with the current types of the columns that they need, so that later changes can be found.
 
     Of a table of which no statement names a column, as in `SELECT *`, all columns are needed.
     """
-    return tuple(
-        replace(each, types=tuple(known.items())[:MOST_COLUMNS], columns=each.columns or tuple(known)[:MOST_COLUMNS])
-        if (known := tables.get(each.label.casefold()))
-        else each
-        for each in inputs
-    )
+    return tuple(_typed(each, known) if (known := tables.get(each.label.casefold())) else each for each in inputs)
+
+
+def _typed(wanted: Input, known: Mapping[str, str]) -> Input:
+    columns = wanted.columns or tuple(known)[:MOST_COLUMNS]
+    needed = {name.casefold() for name in columns}
+    return replace(wanted, columns=columns, types=tuple(one for one in known.items() if one[0].casefold() in needed))
 
 
 def _columns(broker: BrokerClient, wanted: Input) -> dict[str, str]:

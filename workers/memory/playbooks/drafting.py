@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import sqlglot
 from sqlglot import expressions as sql
@@ -13,9 +14,11 @@ from sqlglot.errors import SqlglotError
 from core.steps import Asked, Briefed, CellRan, FileAbstract, Finished, Step
 from workers.agent.rerun import Plan
 from workers.agent.text import one_line
+from workers.agent.turn import Told
 from workers.memory.playbooks.lifting import Cell, Lifted, lift
 from workers.memory.playbooks.matching import columns_of
 from workers.memory.playbooks.page import Input, Playbook, PlaybookStage
+from workers.memory.playbooks.showing import given, of_then, shows
 
 NAME_CHARS = 80
 _MOST_CHECKS = 8
@@ -43,10 +46,12 @@ def draft(
     kept: str,
     lifts: bool = True,
     passes: bool = False,
+    told: Told = str,
 ) -> Draft:
     """The playbook of the last of these turns. `lifts`: its cells become functions with parameters.
 
-    `passes`: their calls pass the parameters on, and names of files are none.
+    `passes`: their calls pass the parameters on, and names of files are none. `told`: what everybody may read of what
+    the cells showed.
     """
     question = _question(turns)
     cells = [Cell(part.cell.cell_id, _title(part.cell), part.code) for _, part in made.parts]
@@ -60,7 +65,11 @@ def draft(
         stages, parameters = lift(cells, names, columns, question, passes=passes)
     else:
         stages, parameters = [Lifted(cell.id, cell.title, cell.code) for cell in cells], []
-    shown = [PlaybookStage(each.title, _shows(ran[each.id]), each.code) for each in stages]
+    shown, before = list[PlaybookStage](), ""
+    for each in stages:
+        marked = _marked(each.code, of_then(ran[each.id].code, before))
+        shown.append(PlaybookStage(each.title, shows(ran[each.id], told), marked))
+        before += f"{ran[each.id].stdout}\n{ran[each.id].result}\n"
     finished = next((step for step in reversed(turns[-1]) if isinstance(step, Finished)), None)
     book = Playbook(
         name=one_line(_POLITE.sub("", question).strip(" ?？.。!！").split("\n")[0], NAME_CHARS) or "Analysis",
@@ -68,7 +77,7 @@ def draft(
         stages=tuple(shown),
         inputs=(*(_input(file, code) for file in used), *tables_asked(list(ran.values()))),
         parameters=tuple(parameters),
-        checks=_checks(finished),
+        checks=_checks(finished, code, told),
         owner=owner,
         kept=kept,
         thread=thread,
@@ -86,21 +95,9 @@ def _title(cell: CellRan) -> str:
     return one_line(cell.title.replace("#", ""), 100) or "Stage"
 
 
-def _shows(cell: CellRan) -> str:
-    """What a cell showed, without its numbers: what the stage has to show in another thread."""
-    found = [f"a table with {', '.join(table.columns[:8])}" for table in cell.tables[:1]]
-    found += [f"a chart: {one_line(chart.title or chart.y or chart.figure, 80)}" for chart in cell.charts[:2]]
-    found += [f"the file {file.name}" for file in cell.files[:2]]
-    labels = [label for line in cell.stdout.splitlines()[:30] if (label := _label(line))]
-    if labels:
-        found.append("; ".join(dict.fromkeys(labels[:4])))
-    return one_line(" · ".join(found), 300) or "nothing; it prepares what follows"
-
-
-def _label(line: str) -> str:
-    """A printed line without its values."""
-    label = re.sub(r"[-+]?\d[\d.,:%]*", "…", one_line(line, 60)).strip()
-    return label if re.search(r"[^\W\d_]{2}", label) else ""
+def _marked(code: str, values: Sequence[str]) -> str:
+    """The code of a stage, and above it which of its values are of the data that it was kept on."""
+    return f"# Of the data when this was kept: {', '.join(values)}\n{code}" if values else code
 
 
 def _input(file: FileAbstract, code: str) -> Input:
@@ -153,8 +150,8 @@ def _full(table: sql.Table) -> str:
     return ".".join(filter(None, (table.db, table.name)))
 
 
-def _checks(finished: Finished | None) -> tuple[str, ...]:
+def _checks(finished: Finished | None, code: str, told: Told) -> tuple[str, ...]:
     """What the report must name again: the labels of its figures, without their values."""
     sources = finished.sources if finished is not None else ()
-    labels = [_label(place.about.strip(" ·")) for one in sources for place in one.places[:1]]
-    return tuple(f"the report gives: {label}" for label in dict.fromkeys(filter(None, labels)))[:_MOST_CHECKS]
+    labels = given((place for one in sources for place in one.places[:1]), code, told)
+    return tuple(f"the report gives: {label}" for label in islice(labels, _MOST_CHECKS))

@@ -21,6 +21,7 @@ LONGEST_PAGE: Final = 60_000
 """Characters of a page. The form in Slack takes as many, and so does a prompt."""
 MOST_STAGES: Final = 30
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
+_TYPES = re.compile(r"^( +)types:.*\n(?:\1 +\S.*\n)*", re.MULTILINE)
 _STAGE = re.compile(r"^##[ \t]+(?:\d+[.)][ \t]*)?(.+?)[ \t#]*$")
 _SHOWS = re.compile(r"\A(?:shows|展示)[:：]\s*(.+)", re.IGNORECASE | re.DOTALL)
 _FENCE = re.compile(r"\A(`{3,}|~{3,})[ \t]*(\w*)[ \t]*\Z")
@@ -161,6 +162,12 @@ def write_playbook(one: Playbook) -> str:
             fence = "```" if "```" not in stage.code else "~~~~"
             parts.append(f"\n{fence}python\n{stage.code}\n{fence}\n")
     return "".join(parts)
+
+
+def without_types(text: str) -> str:
+    """A page without the types of its inputs' columns. They are for finding drift; the model is told what it found."""
+    header = _HEADER.match(text)
+    return text[: header.start(1)] + _TYPES.sub("", header[1]) + text[header.end(1) :] if header else text
 
 
 def lint(one: Playbook) -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ from core.steps import FileAbstract, PlaybookNote
 from core.team_folder.folder import Page, TeamFolder
 from core.values import Language
 from workers.memory.playbooks.matching import Candidate, PlaybookIndex, Tables, drift
-from workers.memory.playbooks.page import Input, PlaybookFault, read_playbook
+from workers.memory.playbooks.page import Input, PlaybookFault, read_playbook, without_types
 
 PLAYBOOKS = "playbooks"
 
@@ -59,7 +59,7 @@ class Shelf:
         return PlaybookNote(
             file=found.file,
             name=book.name,
-            text=found.text,
+            text=without_types(found.text),
             owner=book.owner,
             kept=book.kept,
             drift=drift(book, files, look_up(book.inputs), language),

@@ -22,6 +22,7 @@ from workers.agent.text import one_line
 from workers.memory.playbooks.drafting import NAME_CHARS, Draft, draft
 from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
+from workers.memory.playbooks.showing import UNSHOWN
 from workers.memory.team import memory_of
 from workers.turn.access import held_back
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
@@ -34,8 +35,6 @@ from workers.turn.team_memory import spaces_in
 log = get_logger(__name__)
 
 REPRODUCED = "reproduced"
-UNSHOWN = "…"
-"""What a stage shows where not everybody may read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if proven is None:
         thread.answer(say("playbook_no_code", language), done=False)
         return ()
-    told = thread.told(turns)
-    stages = tuple(replace(each, shows=told(each.shows) or UNSHOWN) for each in proven.draft.playbook.stages)
     name = one_line(argument_of(PLAYBOOK, command.text).strip(' .。"“”'), NAME_CHARS) or proven.draft.playbook.name
-    book = replace(proven.draft.playbook, name=name, stages=stages, proof=proven.proof)
+    book = replace(proven.draft.playbook, name=name, proof=proven.proof)
     tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
     book = replace(book, inputs=with_types(book.inputs, tables))
     spaces = spaces_in(thread.context, thread.lease.thread_id)
@@ -121,9 +118,11 @@ def prove(thread: CommandThread, turns: Sequence[Sequence[Step]]) -> Proven | No
         return None
     when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
     name = thread.command.author or thread.command.user
+    told = thread.told(turns)
     best: Proven | None = None
     for lifts in (True, False):
-        drafted = draft(effective, made, owner=name, thread=thread.lease.thread_id, kept=when, lifts=lifts)
+        thread_id = thread.lease.thread_id
+        drafted = draft(effective, made, owner=name, thread=thread_id, kept=when, lifts=lifts, told=told)
         outcome = run_again(thread, turns, drafted.codes)
         proof = badge_text(outcome, "en") if outcome is not None else "not run"
         found = Proven(drafted, outcome, proof)

@@ -97,6 +97,16 @@ def test_a_value_that_is_none_of_its_kind_costs_its_own_page_and_no_other(tmp_pa
     assert [each.file for each in index.candidates] == ["everyone/playbooks/right.md"]
 
 
+def test_the_model_reads_a_page_without_the_types_of_its_columns(tmp_path: Path) -> None:
+    typed = tuple(replace(each, types=(("id", "integer"), ("plan", "text"))) for each in CHURN.inputs)
+    folder = tmp_path / "everyone" / "playbooks"
+    folder.mkdir(parents=True)
+    (folder / "churn.md").write_text(write_playbook(replace(CHURN, inputs=typed)), encoding="utf-8")
+    note = Shelf(TeamFolder(tmp_path)).find(["everyone"], CHURN.when, [])
+    assert note is not None
+    assert note.text == write_playbook(CHURN)
+
+
 def test_the_linter_finds_what_is_odd() -> None:
     odd = replace(
         CHURN,
