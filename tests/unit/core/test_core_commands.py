@@ -433,3 +433,30 @@ def test_the_words_for_other_forms_that_people_and_models_are_given_are_commands
     words = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("format_examples", language))
     found = [command_in(each) for each in words]
     assert [each and each.name for each in found] == [*FORMATS, "download"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "es", "fr", "ja"])
+def test_the_words_for_keeping_and_for_ending_schedules_that_models_are_given_are_commands(language: Language) -> None:
+    words = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("keep_examples", language))
+    found = [command_in(each) for each in words]
+    assert [each and each.name for each in found] == ["remember", "forget", "program", "playbook"]
+    assert argument_of("playbook", words[-1]) == re.split(r"[:：]\s*", words[-1])[1]
+    (end,) = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("schedule_end_example", language))
+    assert command_in(end) == commands()["stop_schedules"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("save this report as a playbook: Sales", "Sales"),
+        ("把这份报告保存为手册：渠道销售", "渠道销售"),
+        ("Speichere diesen Bericht als Playbook: Umsatz", "Umsatz"),
+        ("Guarda este informe como playbook: Ventas", "Ventas"),
+        ("Enregistre ce rapport comme playbook : Ventes", "Ventes"),
+        ("このレポートをプレイブックとして保存：チャネル別売上", "チャネル別売上"),
+        ("プレイブックとして保存：チャネル別売上", "チャネル別売上"),
+    ],
+)
+def test_a_report_becomes_a_playbook_in_all_languages_with_its_name_behind_a_colon(text: str, name: str) -> None:
+    assert command_in(text) == commands()["playbook"]
+    assert argument_of("playbook", text) == name

@@ -280,7 +280,7 @@ def test_no_name_of_a_person_says_that_an_entry_stands_instead_of_everyones(worl
 def test_the_model_knows_that_it_keeps_nothing_and_what_people_write(world: World) -> None:
     _, prompt = ask(world, "Rename the entry VAT to tax, and remember it. Can you?")
     assert "You keep nothing beyond this thread" in prompt
-    assert "“remember: …”, “forget …”, “make this a program”, “keep this as a playbook”" in prompt
+    assert "“remember: …”, “forget …”, “make this a program”, “keep this as a playbook: NAME”" in prompt
 
 
 def test_people_read_and_forget_by_words(world: World) -> None:
