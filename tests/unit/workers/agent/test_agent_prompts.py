@@ -154,9 +154,32 @@ def test_a_procedure_has_words_of_german_spanish_french_and_japanese(name: str) 
         "howto_clean": ("Ausreißer", "duplicado", "doublons", "外れ値"),
         "howto_compare": ("vergleiche", "diferencia", "différence", "比較"),
         "howto_join": ("verknüpfen", "unir", "fusionner", "結合"),
-        "howto_large": ("riesig", "enorme", "mémoire", "メモリ"),
+        "howto_large": ("riesige Datei", "archivo enorme", "mémoire", "メモリ"),
         "howto_predict": ("vorhersagen", "predecir", "prédire", "予測"),
         "howto_trend": ("monatlich", "mensual", "mensuel", "推移"),
     }
     for word in known[name]:
         assert PROMPTS.render(name) in PROMPTS.procedures(f"… {word} …")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many large orders did we have, and what do they bring?",
+        "Why are the huge customers leaving?",
+        "大客户的订单很大吗？",
+        "Warum sind die Rabatte so riesig?",
+        "¿Por qué hay una caída enorme?",
+        "Pourquoi cette énorme baisse ?",
+        "巨大な注文はいくつありますか。",
+    ],
+)
+def test_an_adjective_alone_brings_no_procedure_for_large_files(question: str) -> None:
+    assert PROMPTS.render("howto_large") not in PROMPTS.procedures(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["These large files: which is newest?", "the file is too big to load", "40 GB of logs"]
+)
+def test_files_that_people_call_large_bring_their_procedure(question: str) -> None:
+    assert PROMPTS.render("howto_large") in PROMPTS.procedures(question)
