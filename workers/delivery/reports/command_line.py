@@ -28,7 +28,7 @@ from core.values import Language
 from workers.agent.program import Part
 from workers.agent.text import one_line, plain_letters
 from workers.delivery.reports.command_line_check import Difference, differences
-from workers.delivery.reports.notebook import futures_in, setup_of, with_last_shown, without_futures
+from workers.delivery.reports.notebook import futures_in, setup_of, variable_of, with_last_shown, without_futures
 from workers.delivery.reports.pack import requirements_of, safe_path, zipped
 
 __all__ = ["Difference", "Option", "Program", "differences", "expected", "program_files", "program_zip"]
@@ -37,6 +37,13 @@ DATA_BYTES = 5_000_000
 """The thread's files are included for the tests if they are not larger than this together."""
 _LINES = 200
 _NAME_CHARS = 40
+_DRIVERS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "postgres": (("psycopg[binary]",), "postgresql+psycopg://USER:PASSWORD@HOST:5432/DATABASE"),
+    "mysql": (("pymysql",), "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE"),
+    "duckdb": (("duckdb-engine",), "duckdb:///FILE"),
+    "sqlite": ((), "sqlite:///FILE"),
+}
+"""What SQLAlchemy needs to ask a source of a kind, and how its URL looks."""
 _RESERVED = frozenset({"out", "out_", "help"})
 
 
@@ -63,6 +70,8 @@ class Program:
     options: Sequence[Option] = ()
     packages: Sequence[str] = ()
     left_out: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kinds of data sources, by name, as far as they are known."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The columns that the code needs of each input."""
 
@@ -76,7 +85,12 @@ class Program:
     @property
     def asks_sources(self) -> bool:
         """Whether its code sends statements to data sources."""
-        return any(part.cell.statements for _, part in self.parts)
+        return bool(self.sources)
+
+    @property
+    def sources(self) -> list[str]:
+        """The data sources that its code asks."""
+        return list(dict.fromkeys(one.source for _, part in self.parts for one in part.cell.statements))
 
     @property
     def usage(self) -> str:
@@ -99,7 +113,10 @@ def program_files(program: Program) -> dict[str, str]:
         "main.py": _filled("command_line_main.py", main),
         "analysis.py": _analysis(program),
         "requirements.txt": requirements_of(
-            _analysis(program), [file.path for file in program.inputs], program.packages
+            _analysis(program),
+            [file.path for file in program.inputs],
+            program.packages,
+            [driver for name in program.sources for driver in _DRIVERS.get(program.kinds.get(name, ""), ((), ""))[0]],
         ),
         "tests/test_program.py": _filled("command_line_check.py", {"EXPECTED: dict[str, Any] = {}": expected(program)}),
     }
@@ -172,13 +189,19 @@ def _readme(program: Program, proof: str) -> str:
         f"```sh\npip install -r requirements.txt\n{program.usage}\npython tests/test_program.py\n```",
         "\n".join([say("program_inputs", language), "", *inputs]) if inputs else "",
         "\n".join([say("program_options", language), "", *options]) if options else "",
-        say("program_asks", language) if program.asks_sources else "",
+        "\n".join([say("program_asks", language), "", *_variables(program)]) if program.asks_sources else "",
         proof,
         "\n".join([say("program_left_out", language), "", *(f"- {line}" for line in program.left_out)])
         if program.left_out
         else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _variables(program: Program) -> list[str]:
+    """The variables that its data sources need, a line each."""
+    urls = {name: _DRIVERS.get(program.kinds.get(name, ""), ((), ""))[1] for name in program.sources}
+    return [f"- `{variable_of(name)}`: {name}" + (f", `{url}`" if url else "") for name, url in urls.items()]
 
 
 def _filled(name: str, lists: Mapping[str, Any]) -> str:

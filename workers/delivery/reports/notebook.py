@@ -204,9 +204,14 @@ def setup_of(parts: Sequence[Part], backend: str) -> str:
     if functions := team_setup(one for part in parts for one in part.cell.functions):
         setup.append(functions)
     if asked:
-        variables = ", ".join(re.sub(r"\W", "_", f"{name}_DATABASE_URL").upper() for name in asked)
+        variables = ", ".join(map(variable_of, asked))
         setup.append(_SOURCES.format(variables=variables, default=asked[0]))
     return "\n\n".join(setup)
+
+
+def variable_of(source: str) -> str:
+    """The variable of the environment in which a script looks for the SQLAlchemy URL of a data source."""
+    return re.sub(r"\W", "_", f"{source}_DATABASE_URL").upper()
 
 
 def _title(cell: CellRan, language: Language) -> str:

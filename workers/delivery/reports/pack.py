@@ -160,8 +160,8 @@ def requirements(given: PackInput) -> str:
     return requirements_of(script, given.inputs, given.packages)
 
 
-def requirements_of(script: str, inputs: Iterable[str], packages: Sequence[str]) -> str:
-    """The same for a script that reads files with these names.
+def requirements_of(script: str, inputs: Iterable[str], packages: Sequence[str], drivers: Iterable[str] = ()) -> str:
+    """The same for a script that reads files with these names, and asks databases by these drivers.
 
     A package that was not there when the code ran is only named in a comment: an import may have failed on purpose, and
     pip would install whatever has that name today.
@@ -169,11 +169,11 @@ def requirements_of(script: str, inputs: Iterable[str], packages: Sequence[str])
     versions = dict(line.rsplit(" ", 1) for line in packages if " " in line)
     known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
     imported = set(_imported(script))
-    wanted = set(imported)
+    wanted = {*imported, *drivers}
     names = [path.lower() for path in inputs]
     wanted |= {name for end, name in _BY_FILE.items() if any(path.endswith(end) for path in names)}
     wanted |= {name for end, name in _BY_FILE.items() if end in script}
-    pinned = [(name, known.get(name) or _installed(name)) for name in sorted(wanted)]
+    pinned = [(name, known.get(plain := name.partition("[")[0]) or _installed(plain)) for name in sorted(wanted)]
     unknown = [name for name, number in pinned if not number and name in imported]
     lines = [f"{name}=={number}" if number else name for name, number in pinned if name not in unknown]
     return "".join(f"{line}\n" for line in (*lines, *(f"# not installed where this ran: {name}" for name in unknown)))

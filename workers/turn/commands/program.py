@@ -28,6 +28,7 @@ from workers.agent.text import one_line
 from workers.delivery.reports import command_line
 from workers.delivery.reports.command_line import DATA_BYTES, Option, Program
 from workers.memory.playbooks.drafting import Draft, draft
+from workers.sources.errors import SourceError
 from workers.turn.access import held_back
 from workers.turn.clean_room import Room, RoomTaken
 from workers.turn.commands.playbook import reported, upto
@@ -143,8 +144,20 @@ def _program(thread: CommandThread, seen: Sequence[Sequence[Step]], made: Plan, 
         ],
         packages=thread.context.environment.packages,
         left_out=[_left(one, thread.language) for one in made.left_out],
+        kinds=_kinds(thread, made),
         columns=wanted,
     )
+
+
+def _kinds(thread: CommandThread, made: Plan) -> dict[str, str]:
+    """The kinds of the sources that the cells ask; none where the broker cannot say them now."""
+    broker = thread.context.broker
+    if broker is None or not any(part.cell.statements for _, part in made.parts):
+        return {}
+    try:
+        return broker.kinds()
+    except SourceError:
+        return {}
 
 
 def _left(one: LeftOut, language: Language) -> str:

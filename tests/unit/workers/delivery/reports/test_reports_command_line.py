@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from core.steps import CellRan, FileAbstract
+from core.steps import CellRan, FileAbstract, StatementRan
 from workers.agent.program import Part
-from workers.delivery.reports.command_line import Program, program_files
+from workers.delivery.reports.command_line import Program, program_files, program_zip
 
 pytestmark = pytest.mark.process
 
@@ -47,6 +49,33 @@ def test_the_folder_of_a_program_keeps_letters_with_accents_as_plain_ones() -> N
     question = "Quel est le retour sur dépenses ?"
     made = Program(question=question, language="fr", parts=[], wanted=frozenset())
     assert made.name == "quel-est-le-retour-sur-depenses"
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "driver"),
+    [
+        ("postgres", ", `postgresql+psycopg://USER:PASSWORD@HOST:5432/DATABASE`", "psycopg[binary]=="),
+        ("mysql", ", `mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE`", "pymysql=="),
+        ("duckdb", ", `duckdb:///FILE`", "duckdb-engine"),
+        ("sqlite", ", `sqlite:///FILE`", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_program_names_the_variables_of_its_sources_and_the_drivers_for_them(
+    kind: str, url: str, driver: str
+) -> None:
+    code = 'print(query("SELECT 1", "our-shop"))'
+    asked = CELL.model_copy(update={"code": code, "statements": (StatementRan(source="our-shop", sql="SELECT 1"),)})
+    part = Part(asked, code, "whole")
+    made = Program(question="How many?", language="en", parts=[(1, part)], wanted=frozenset(), kinds={"our-shop": kind})
+    with zipfile.ZipFile(io.BytesIO(program_zip(made, "", {}))) as archive:
+        files = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    assert f"- `OUR_SHOP_DATABASE_URL`: our-shop{url}\n" in files["README.md"]
+    assert "# OUR_SHOP_DATABASE_URL\n" in files["analysis.py"]
+    lines = files["requirements.txt"].splitlines()
+    drivers = [line for line in lines if line.startswith(("psycopg", "pymysql", "duckdb"))]
+    assert len(drivers) == bool(driver)
+    assert all(line.startswith(driver) for line in drivers)
 
 
 def test_a_file_without_a_column_that_the_analysis_needs_is_named_with_it(program: Path) -> None:
