@@ -303,7 +303,12 @@ def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
         case "run":
             return cell
         case "edited":
-            return replace(cell, code=decided.code)
+            if decided.code == cell.code:
+                return cell
+            by = sanitize_name(decided.editor or decided.author or decided.user)
+            shown = cell.title or say("progress_cell", turn.language)
+            title = say("edited_cell", turn.language, author=by, title=shown)
+            return replace(cell, code=decided.code, title=title)
         case "reject":
             author = decided.author or decided.user
             return GiveUp(

@@ -648,6 +648,16 @@ UNDECIDED = Decided(call_id="approve:1", outcome="expired", ts="9.0")
 LET_RUN = Decided(call_id="approve:1", outcome="run", user="U1", author="Ana", ts="9.0")
 
 
+def test_a_cell_whose_code_a_person_changed_says_so_beside_its_title() -> None:
+    edited = LET_RUN.model_copy(update={"outcome": "edited", "code": "df = 2"})
+    before = (asked(), BRIEFED, run("df = 1"), WAITING)
+    changed = decide(turn(*before, edited, approvals="every cell"))
+    assert isinstance(changed, RunCell)
+    assert (changed.code, changed.title.partition(" (")[2]) == ("df = 2", "code changed by Ana)")
+    same = decide(turn(*before, edited.model_copy(update={"code": "df = 1"}), approvals="every cell"))
+    assert same == decide(turn(*before, LET_RUN, approvals="every cell"))
+
+
 def stopped_for_its_statement(code: str = "df = 1") -> CellRan:
     refused = "RequestRefused: This statement on crm needs a person's yes."
     return cell(code, "c1", status="error", error=refused, error_name="RequestRefused")
