@@ -33,7 +33,9 @@ class Figure(Value):
     """A figure of the report: its place among the report's figures, how it is called, and the value that a cell shows.
 
     `written` is how the report has it. That is `times` the value: 100 if a cell shows 0.124 and the report 12.4 %; 0 if
-    nobody can tell. `percent`: the report has it in percent.
+    nobody can tell. `percent`: the report has it in percent. `name` are the labels around it in the cell's output. For
+    people, `heading` are its row and column in a table of the report, else `quote` the report's words around it if the
+    name is none that a reader understands.
     """
 
     place: int
@@ -43,6 +45,13 @@ class Figure(Value):
     written: str = ""
     times: float = 1.0
     percent: bool = False
+    heading: str = ""
+    quote: str = ""
+
+    @property
+    def words(self) -> str:
+        """What people call it."""
+        return self.heading or self.quote or self.name
 
 
 class RunOutcome(Value):

@@ -13,7 +13,8 @@ from core.thread_cells import since_reset
 from workers.agent.about_steps import Turns, cells
 from workers.agent.effective_steps import effective_steps
 from workers.agent.program import program
-from workers.agent.rerun import figures_now, plan
+from workers.agent.rerun import plan
+from workers.agent.stated_figures import figures_now
 from workers.agent.text import one_line
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from core.clean_room import CleanRoom, Difference, LeftOut, LeftOutWhy, Why
-from core.schedules import Figure
 from core.steps import (
     CellRan,
     ChartData,
@@ -31,8 +30,6 @@ from workers.agent.about_steps import Turns, approved_cells, cells
 from workers.agent.chance import draws, reads_clock
 from workers.agent.program import Part, program
 from workers.agent.provenance import Facts, facts_of, trace
-from workers.agent.provenance.claims import read_report
-from workers.agent.provenance.numerals import Numeral
 from workers.agent.risks import touched
 from workers.agent.slicing import Slice, slice_cells, uses_in
 from workers.agent.sourcing import ABOUT_CHARS
@@ -40,16 +37,12 @@ from workers.agent.text import one_line
 from workers.agent.uses import ANY
 
 MOST_DIFFERENCES = 20
-_PERCENT = frozenset({"%", "pp"})
-_ROUNDED = 0.5
-"""A figure of one digit may be rounded by so much: 1 for 0.67 or 1.49."""
 _SHOWN_BY_CELLS = frozenset({"output", "table", "chart", "statement", "count"})
 _EFFECTS: Mapping[str, LeftOutWhy] = {"process": "process", "network": "network", "outside": "outside"}
 _TEXT_FILES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md"})
 """Files of these kinds have the same bytes when the same content is written. Others hold the time they were made."""
 _UNDEFINED = re.compile(r"(?:name|variable) '(\w+)'")
 _QUOTED = re.compile(r"'([^'\n]{1,200})'\s*$")
-_NUMERAL = re.compile(r"[-+(]?[$€£¥]?\d[\d.,]*[%)]?,?")
 _SHELL_WORD = re.compile(r"[^\s;|&<>=\"'()]+")
 
 
@@ -136,70 +129,6 @@ def compare(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> CleanRoom:
     return _Comparison(turns, made, ran).outcome()
 
 
-def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Figure]:
-    """The figures of the report that cells show, with what the same places show now. `ran` as for `compare`.
-
-    A figure whose place does not exist any more is left out. Called with the cells of the first run, it gives the first
-    figures.
-    """
-    finished = next(step for step in reversed(turns[-1]) if isinstance(step, Finished))
-    shown = [
-        tuple(ran.get(step.cell_id, step) if isinstance(step, CellRan) else step for step in steps) for steps in turns
-    ]
-    now = _Shown(facts_of(shown))
-    before = _Shown(facts_of(turns))
-    written = {claim.start: claim.numeral for claim in read_report(finished.report).claims}
-    found: list[Figure] = []
-    for number, source in enumerate(finished.sources):
-        place = next((each for each in _places(source) if each.number is not None), None)
-        if source.state != "sourced" or place is None or place.cell_id not in made.wanted or place.number is None:
-            continue
-        values = now.at(place)
-        old = before.at(place)
-        at = next((n for n, value in enumerate(old) if _same(place.number, value)), 0)
-        if at < len(values):
-            name = _named(_about(place.what, place.about)) or source.figure
-            numeral = written.get(source.start)
-            found.append(
-                Figure(
-                    place=number,
-                    name=name,
-                    value=values[at],
-                    text=_sentence(finished.report, source),
-                    written=source.figure,
-                    times=1.0 if numeral is None else _times(numeral, place.number),
-                    percent="%" in source.figure if numeral is None else numeral.unit in _PERCENT,
-                )
-            )
-    return found
-
-
-def _times(numeral: Numeral, value: float) -> float:
-    """The power of ten between a cell's value and how the report writes it; 0 where one of them is 0 or none fits."""
-    for reading, _ in numeral.readings:
-        amount = abs(reading * numeral.scale)
-        if amount and value:
-            power = 10.0 ** round(math.log10(amount / abs(value)))
-            if math.isclose(amount, abs(value) * power, rel_tol=_ROUNDED):
-                return power
-    return 0.0 if numeral.unit in _PERCENT or numeral.scale != 1.0 else 1.0
-
-
-def _named(about: str) -> str:
-    """The labels around a figure, without numbers. The labels of a printed line include the figure itself."""
-    words = (word for word in about.split() if not _NUMERAL.fullmatch(word))
-    return one_line(" ".join(words).strip(" :=|,;·-"), 60)
-
-
-def _sentence(report: str, source: FigureSource) -> str:
-    """The line of the report around a figure."""
-    if source.start < 0:
-        return ""
-    start = report.rfind("\n", 0, source.start) + 1
-    end = report.find("\n", source.start)
-    return one_line(report[start : end if end >= 0 else len(report)], 200)
-
-
 def _parts(turns: Turns) -> tuple[Part, ...]:
     return program([cell for steps in since_reset(turns) for cell in cells(steps)])
 
@@ -213,12 +142,13 @@ def code_to_slice(part: Part) -> str:
 
 def _shown(steps: Sequence[Step], finished: Finished) -> set[str]:
     """The cells whose results people see: behind the figures of the report, and with charts or files of this turn."""
-    found = {place.cell_id for source in finished.sources for place in _places(source)}
+    found = {place.cell_id for source in finished.sources for place in places_of(source)}
     made = {cell.cell_id for cell in cells(steps) if cell.status == "ok" and (cell.charts or _text_files(cell))}
     return found | made
 
 
-def _places(source: FigureSource) -> list[SourcePlace]:
+def places_of(source: FigureSource) -> list[SourcePlace]:
+    """The places in outputs of cells that a figure of a report comes from."""
     if source.state not in ("sourced", "derived"):
         return []
     return [place for place in source.places if place.cell_id and place.what in _SHOWN_BY_CELLS]
@@ -321,7 +251,7 @@ class _Comparison:
         before, now = _Shown(facts_of(self._turns)), _Shown(facts)
         again: set[str] | None = None
         for source in self._finished.sources:
-            places = _places(source)
+            places = places_of(source)
             if not places:
                 continue
             if any(not self._is_seen(place, now) for place in places):
@@ -338,9 +268,9 @@ class _Comparison:
                         break
                     continue
                 values = now.at(place)
-                if any(_same(place.number, value) for value in values):
+                if any(same_number(place.number, value) for value in values):
                     continue
-                at = next((n for n, value in enumerate(before.at(place)) if _same(place.number, value)), 0)
+                at = next((n for n, value in enumerate(before.at(place)) if same_number(place.number, value)), 0)
                 other = _text(values[at]) if at < len(values) else "–"
                 yield self._difference("figure", source.figure, place.cell_id, was=_text(place.number), now=other)
                 break
@@ -362,7 +292,7 @@ class _Comparison:
 
     def _tables(self) -> Iterator[Difference]:
         cited = {
-            place.cell_id for source in self._finished.sources for place in _places(source) if place.what == "table"
+            place.cell_id for source in self._finished.sources for place in places_of(source) if place.what == "table"
         }
         for cell_id in self._compared(cited):
             before, now = self._before[cell_id].tables, self._ran[cell_id].tables
@@ -491,13 +421,13 @@ class _Shown:
         self._by_line: dict[tuple[str, str, int], list[float]] = {}
         for fact in facts.facts:
             what, cell_id = fact.place.what, fact.place.cell_id
-            self._by_labels.setdefault((what, cell_id, _about(what, fact.place.about)), []).append(fact.value)
+            self._by_labels.setdefault((what, cell_id, labels_of(what, fact.place.about)), []).append(fact.value)
             self._by_line.setdefault((what, cell_id, fact.place.line), []).append(fact.value)
 
     def at(self, place: SourcePlace) -> list[float]:
         """The numbers at a place. The labels of a printed line may hold a number that is different now, so the line
         counts then."""
-        labels = (place.what, place.cell_id, _about(place.what, place.about))
+        labels = (place.what, place.cell_id, labels_of(place.what, place.about))
         return self._by_labels.get(labels) or self._by_line.get((place.what, place.cell_id, place.line), [])
 
 
@@ -512,19 +442,20 @@ def rerun_step(before: CellRan, now: CellRan) -> CellRan:
     )
 
 
-def _about(what: str, about: str) -> str:
+def labels_of(what: str, about: str) -> str:
     """The labels around a value. A chart's labels begin with the name of its picture, which may have changed."""
     return one_line(about.partition(": ")[2] if what == "chart" else about, ABOUT_CHARS)
 
 
-def _same(one: float, other: float) -> bool:
+def same_number(one: float, other: float) -> bool:
+    """Whether two numbers are one but for the last bits of a computation."""
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _same_item(one: Scalar, other: Scalar) -> bool:
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
     if numbers and not isinstance(one, bool) and not isinstance(other, bool):
-        return one == other or _same(float(one or 0), float(other or 0))
+        return one == other or same_number(float(one or 0), float(other or 0))
     return one == other
 
 

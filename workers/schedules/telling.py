@@ -17,22 +17,35 @@ _WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A figure that is another one now; `was` is None for one that people have not seen yet."""
+    """A figure that is another one now. `was` is None for one that people have not seen yet, `now` for one whose row is
+    not shown any more."""
 
-    name: str
+    figure: Figure
     was: float | None
-    now: float
+    now: float | None
 
 
 def changes(before: Sequence[Figure], now: Sequence[Figure]) -> list[Changed]:
-    """The figures that are others now, in the order of the report. One that the report gives twice is told once."""
+    """The figures that are others now, in the order of the report. One that the report gives twice is told once, by the
+    name that it has in a table."""
     known = {figure.place: figure.value for figure in before}
-    found = []
-    for figure in now:
-        was = known.get(figure.place)
-        if was is None or not math.isclose(was, figure.value, rel_tol=1e-9, abs_tol=1e-12):
-            found.append(Changed(figure.name, was, figure.value))
-    return list(dict.fromkeys(found))
+    values = {figure.place: figure.value for figure in now}
+    figures = {figure.place: figure for figure in (*before, *now)}
+    found: dict[tuple[str, float | None, float | None], Changed] = {}
+    for place, figure in sorted(figures.items()):
+        was, value = known.get(place), values.get(place)
+        if was is not None and value is not None and math.isclose(was, value, rel_tol=1e-9, abs_tol=1e-12):
+            continue
+        key = (figure.name, was, value)
+        if key not in found or (figure.heading and not found[key].figure.heading):
+            found[key] = Changed(figure, was, value)
+    return list(found.values())
+
+
+def called(figure: Figure, language: Language) -> str:
+    """A figure's name in a line of its own; words of a sentence of the report stand in quotation marks."""
+    is_quote = figure.quote and not figure.heading
+    return say("figure_quoted", language, words=figure.words) if is_quote else figure.words
 
 
 def figure_meant(threshold: Threshold, figures: Sequence[Figure]) -> Figure | None:
@@ -43,10 +56,12 @@ def figure_meant(threshold: Threshold, figures: Sequence[Figure]) -> Figure | No
     words = [word for word in threshold.name.casefold().split() if word not in ("the", "a", "of", "in")]
 
     def strangeness(figure: Figure) -> tuple[int, bool]:
-        name = figure.name.casefold()
+        name = f"{figure.name} {figure.heading}".casefold()
         return sum(word not in name for word in words), figure.percent != threshold.percent
 
-    near = [each for each in figures if all(word in f"{each.name} {each.text}".casefold() for word in words)]
+    near = [
+        each for each in figures if all(word in f"{each.name} {each.heading} {each.text}".casefold() for word in words)
+    ]
     return min(near, key=strangeness, default=None)
 
 
@@ -81,12 +96,16 @@ def lines(changed: Sequence[Changed], language: Language) -> list[str]:
 
 
 def _line(changed: Changed, language: Language) -> str:
+    name = called(changed.figure, language)
+    if changed.now is None:
+        was = written(_number(changed.was or 0.0), language)
+        return say("drift_figure", language, name=f"{name} ({was})")
     now = written(_number(changed.now), language)
     if changed.was is None:
-        return f"{changed.name}: {now}"
+        return f"{name}: {now}"
     share = f"{(changed.now - changed.was) / abs(changed.was):+.1%}" if changed.was else ""
     was = written(_number(changed.was), language)
-    return f"{changed.name}: {was} → {now}" + (f" ({written(share, language)})" if share else "")
+    return f"{name}: {was} → {now}" + (f" ({written(share, language)})" if share else "")
 
 
 def _number(value: float) -> str:

@@ -14,7 +14,7 @@ from core.authorization import Authorizer
 from core.days_off import days_off
 from core.phrases import say
 from core.schedule_times import zone_of
-from core.schedules import RunOutcome, Why
+from core.schedules import Figure, RunOutcome, Why
 from core.settings import Settings
 from core.slack.writer import SlackWriter
 from core.steps import Briefed, CellRan, FileAbstract, Step
@@ -22,9 +22,11 @@ from core.store import Store
 from core.store.schedules import ClaimedRun, ScheduleRow
 from core.values import Language, StoredFile, ThreadKey
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, plan, tools_of
+from workers.agent.rerun import Plan, plan, tools_of
+from workers.agent.stated_figures import figures_now
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules.drift import drift, newest_of
+from workers.schedules.telling import called
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
 from workers.turn.clean_room import Room
@@ -154,9 +156,8 @@ class ScheduledRuns:
         if broken := next((cell for cell in failed if cell.status != "ok"), None):
             return RunOutcome(why="failed", details=self._told(schedule, turns, (_failure(broken),)))
         figures = figures_now(effective_steps(turns), made, ran)
-        seen = {figure.place for figure in figures}
-        if missing := [figure.name for figure in schedule.shown if figure.place not in seen]:
-            return RunOutcome(why="drift", details=_not_shown(missing, schedule.order.language))
+        if schedule.shown and {each.place for each in figures}.isdisjoint(each.place for each in schedule.shown):
+            return RunOutcome(why="drift", details=_not_shown(schedule.shown, schedule.order.language))
         return RunOutcome(figures=tuple(figures))
 
     def _told(
@@ -212,8 +213,8 @@ class ScheduledRuns:
             raise Drifted(found)
 
 
-def _not_shown(names: Sequence[str], language: Language) -> tuple[str, ...]:
-    return tuple(say("drift_figure", language, name=name) for name in names[:_MOST_FIGURES])
+def _not_shown(figures: Sequence[Figure], language: Language) -> tuple[str, ...]:
+    return tuple(say("drift_figure", language, name=called(each, language)) for each in figures[:_MOST_FIGURES])
 
 
 def is_day_off(settings: Settings, schedule: ScheduleRow, due_at: datetime) -> bool:

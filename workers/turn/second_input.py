@@ -18,7 +18,8 @@ from core.telemetry import get_logger
 from core.values import Language, StoredFile, ThreadKey
 from executor.client import HostUnavailable, RequestError
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, with_codes
+from workers.agent.rerun import Plan, with_codes
+from workers.agent.stated_figures import figures_now
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules.drift import drift, fits, pattern_of
 from workers.schedules.telling import Changed, lines
@@ -85,7 +86,7 @@ def second_run(
         return SecondRun(new.name, "it took too long" if ran == "too_long" else "it needed too much memory")
     figures = {figure.place: figure for figure in figures_now(effective, made, ran)}
     both = [
-        Changed(figure.name, figure.value, figures[figure.place].value)
+        Changed(figure, figure.value, figures[figure.place].value)
         for figure in figures_now(effective, made, {})
         if figure.place in figures
     ]

@@ -17,7 +17,8 @@ from core.steps import CellRan, Finished, Step
 from core.values import Language
 from workers.agent.chance import surely_draws
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, plan, tools_of
+from workers.agent.rerun import Plan, plan, tools_of
+from workers.agent.stated_figures import figures_now
 from workers.schedules.drift import patterns_of
 from workers.schedules.telling import figure_meant, is_comparable
 from workers.turn.commands.thread import CommandThread
@@ -202,10 +203,10 @@ def _watched(words: ScheduleWords, figures: Sequence[Figure]) -> Figure | None:
         return None
     figure = figure_meant(words.threshold, figures)
     if figure is None:
-        names = ", ".join(dict.fromkeys(each.name for each in figures[:8])) or "–"
+        names = ", ".join(dict.fromkeys(each.words for each in figures[:8])) or "–"
         raise _Refused("schedule_no_figure", name=words.threshold.name, names=names)
     if not is_comparable(words.threshold, figure):
-        raise _Refused("schedule_other_unit", name=figure.name, written=figure.written)
+        raise _Refused("schedule_other_unit", name=figure.words, written=figure.written)
     return figure
 
 
@@ -227,9 +228,9 @@ def _telling(thread: CommandThread, words: ScheduleWords, watched: Figure | None
     return say(
         "schedule_tells_crossing",
         thread.language,
-        name=words.threshold.name or watched.name,
+        name=words.threshold.name or watched.words,
         limit=limit,
-        figure=watched.name,
+        figure=watched.words,
         written=watched.written,
     )
 

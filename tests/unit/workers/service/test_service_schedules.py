@@ -133,6 +133,35 @@ def test_only_the_figures_that_changed_are_posted_and_no_model_is_asked(world: W
     assert [figure.value for figure in schedule(world, key).shown] == [4200.0, 4.0]
 
 
+EACH = (
+    "print('region amount')\nfor row in sorted(rows, key=lambda row: -int(row['amount'])):\n"
+    "    print(row['region'], row['amount'])"
+)
+TABLE = "By region:\n\n| Region | Sold (EUR) |\n|---|---|\n| **North** | 1,200 |\n| West | 1,000 |\n| East | 900 |"
+
+
+def test_figures_are_told_by_the_reports_own_rows_and_no_row_stands_for_another(world: World) -> None:
+    world.model = Model(ScriptedModel([cell(READ, "Read"), cell(EACH, "List"), finish(TABLE)]), {})
+    key = world.say("how much per region?", files={"sales_2026-01.csv": JAN})
+    world.settle(key)
+    world.say(EVERY, thread=key)
+    world.settle(key)
+    give(world, "sales_2026-02.csv", b"region,amount\nNorth,1250\nSouth,800\nEast,1300\nCentre,1000\n")
+    work(world, when_due(world, key))
+    assert said(world, key).splitlines()[1:] == [
+        "North · Sold (EUR): 1,200 → 1,250 (+4.2%)",
+        "West · Sold (EUR) (1,000) is not shown any more",
+        "East · Sold (EUR): 900 → 1,300 (+44.4%)",
+    ]
+    assert schedule(world, key).state == "active"
+    give(world, "sales_2026-03.csv", JAN)
+    work(world, when_due(world, key))
+    assert "West · Sold (EUR): 1,000\n" in said(world, key), "it is there again"
+    give(world, "sales_2026-04.csv", b"region,amount\nMars,1250\nVenus,800\nEarth,1300\nPluto,1000\n")
+    work(world, when_due(world, key))
+    assert schedule(world, key).state == "stopped"
+
+
 def test_two_files_that_differ_in_their_numbers_never_stand_for_each_other(world: World) -> None:
     read = "import csv\ndef total(name):\n    return sum(int(row['amount']) for row in csv.DictReader(open(name)))"
     sums = "print('january', total('sales_2026-01.csv'))\nprint('february', total('sales_2026-02.csv'))"
