@@ -93,6 +93,10 @@ class Gate:
         """Whether a person may ask a data source in a thread; what Slack does not tell in time counts as no."""
         return bool(self._background.told(lambda: self._access.may_ask(source, thread, {user}), otherwise=_UNKNOWN))
 
+    def may_have(self, user: str, thread: ThreadKey, held: Held) -> bool:
+        """Whether a person may have the data of a thread; what Slack does not tell in time counts as no."""
+        return bool(self._background.told(lambda: self._access.may_have(user, thread, held), otherwise=_UNKNOWN))
+
     def _open_steps(self, message: IncomingMessage) -> list[Step] | None:
         if message.kind == "text" and message.ts == message.root_ts:
             return None  # it begins its thread, so it steers no turn of it

@@ -25,6 +25,7 @@ from core.slack.schedule_views import LISTED, Do, ScheduleEntry, notice_view
 from core.slack.text import clip, escape
 from core.store.schedules import ScheduleRow
 from core.telemetry import get_logger
+from core.thread_cells import told_from
 from core.values import ThreadKey
 
 log = get_logger(__name__)
@@ -50,7 +51,7 @@ class TeamSchedules(HomePart):
             about = say("home_schedule_about", reader.language, author=author, state=state)
             thread = ThreadKey.parse(each.thread_id)
             offered = _OFFERED.get(each.state, ())
-            may = offered if offered and self._may(reader, thread) else ()
+            may = offered if offered and self._may(reader, each) else ()
             url = thread_url(workspace, thread)
             entries.append(ScheduleEntry(url, each.said, about, each.thread_id, each.id, may))
         return tuple(entries), len(found) - len(entries)
@@ -69,10 +70,10 @@ class TeamSchedules(HomePart):
         return outcome
 
     def _change(self, press: Press, reader: Reader, row: ScheduleRow, do: Do) -> str:
-        thread, state = ThreadKey.parse(row.thread_id), _BECOMES[do]
+        state = _BECOMES[do]
         if do not in _OFFERED.get(row.state, ()):
             return "late"
-        if not self._may(reader, thread):
+        if not self._may(reader, row):
             self._audit(reader, row, "refused", do)
             refused = notice_view(say("home_schedule_refused", reader.language), reader.language)
             self._slack.open_form(ThreadKey(reader.team, reader.direct, HOME_TS), press.trigger, refused)
@@ -108,8 +109,13 @@ class TeamSchedules(HomePart):
 
         return sees
 
-    def _may(self, reader: Reader, thread: ThreadKey) -> bool:
-        return bool(self._handler.gate.verdict_on(reader.user, thread, Action.SCHEDULE))
+    def _may(self, reader: Reader, row: ScheduleRow) -> bool:
+        """Whether a person may change a schedule. If its thread holds data that they may not have, only their own."""
+        thread, gate = ThreadKey.parse(row.thread_id), self._handler.gate
+        if not gate.verdict_on(reader.user, thread, Action.SCHEDULE):
+            return False
+        held = told_from(list(self._store.thread_steps(row.thread_id).values()))
+        return row.owner == reader.user or gate.may_have(reader.user, thread, held)
 
     def _audit(self, reader: Reader, row: ScheduleRow, outcome: str, do: Do) -> None:
         details = {"schedule": row.id, "do": do}

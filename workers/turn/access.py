@@ -33,11 +33,12 @@ _WORDS = frozenset(
         *(Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN, Action.SPEAK, Action.CONTEXT),
         Action.LOOK,
         Action.TEACH,
+        Action.SCHEDULE,
     }
 )
 """What the analyst acts on, with everything in the thread's session. An approver may have changed the code; who speaks
 in the analyst's place writes it, and who edits a message writes what is asked. A file of the thread shows its code and
-its output. A playbook that somebody edits is tried on its rows."""
+its output. A playbook that somebody edits is tried on its rows, and a schedule asks for them again."""
 
 
 def permitted_mail(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from test_turn_home import SCRIPT, Lobby
+from test_turn_sources import COUNT, PEOPLE, REFUSED, Asked, asked, follows  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, CHANNEL, NewWorld, World
 
 from core.interactions import ScheduleButton
@@ -21,11 +22,15 @@ def scheduled(world: World, words: str, schedule_id: str) -> ThreadKey:
     world.model = ScriptedModel(list(SCRIPT))
     key = world.say("how much?")
     world.settle(key)
+    add(world, key, words, schedule_id)
+    return key
+
+
+def add(world: World, key: ThreadKey, words: str, schedule_id: str, owner: str = BEN) -> None:
     lease = Lease(thread_id=key.id, token=world.store.raise_fence(key.id), owner="w")
     order = ScheduleOrder(cron="0 9 * * 1", zone="Europe/Berlin", language="en")
-    more: dict[str, Any] = {"owner": BEN, "order": order, "next_at": datetime(2030, 1, 7, 8, tzinfo=UTC), "shown": []}
+    more: dict[str, Any] = {"owner": owner, "order": order, "next_at": datetime(2030, 1, 7, 8, tzinfo=UTC), "shown": []}
     world.store.add_schedule(lease, f"{key.id}/t1", said=words, schedule_id=schedule_id, **more)
-    return key
 
 
 def copied(world: World, key: ThreadKey, n: int) -> None:
@@ -107,6 +112,27 @@ def test_who_may_not_schedule_sees_no_button_and_a_press_changes_nothing(new_wor
     assert world.store.schedules(key.id)[0].state == "active"
     assert "You may not change this schedule" in str(world.slack.views[-1])
     assert [(line.actor, line.outcome) for line in world.store.audit_lines()][-1] == (ANA, "refused")
+
+
+@pytest.mark.parametrize("text", ["stop schedules", "pause schedules", "every day at 9:00 run this again"])
+def test_who_may_not_ask_a_source_changes_no_schedule_of_a_thread_with_its_rows(
+    asked: Asked,  # noqa: F811 - the fixture
+    text: str,
+) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    add(world, key, "every Monday 9:00 run this again", "s1", ANA)
+    follows(world, text)
+    assert [(each.owner, each.state) for each in world.store.schedules(key.id)] == [(ANA, "active")]
+    assert REFUSED in world.text(key)
+    (line,) = world.store.audit_lines(actor=BEN)
+    assert (line.action, line.outcome, line.details) == ("schedule", "refused", {"source": "shop"})
+    lobby = Lobby(world)
+    assert ("[Pause]" in lobby.open(ANA), "[Pause]" in lobby.open(BEN)) == (True, False)
+    add(world, key, "every day 9:00 run this again", "s2", BEN)
+    assert lobby.open(BEN).count("[Pause]") == 1, "their own"
+    follows(world, "stop schedules", user=ANA)
+    assert {each.state for each in world.store.schedules(key.id)} == {"stopped"}
 
 
 def test_nobody_changes_a_schedule_of_a_channel_that_they_are_not_in_or_that_is_gone(world: World) -> None:
