@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from core.authorization import Authorizer
 from core.days_off import days_off, is_known
 from core.phrases import number, say
+from core.schedule_rhythms import rhythm
 from core.schedule_times import BadTimes, least_gap, moment, next_time
 from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
@@ -90,8 +91,8 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         "schedule_made",
         language,
         author=author,
-        times=words.cron,
-        zone=zone,
+        times=rhythm(words.cron, language),
+        zone="UTC" if zone == "Etc/UTC" else zone,
         next=_next_times(thread, words, zone, following),
         data=_data(thread, order, sources, author),
         telling=" ".join(
@@ -161,7 +162,7 @@ def _first_time(thread: CommandThread, words: ScheduleWords, zone: str) -> datet
 
 
 def _next_times(thread: CommandThread, words: ScheduleWords, zone: str, first: datetime) -> str:
-    """The first runs: they tell somebody who reads no cron whether the times are those that were meant."""
+    """The first runs: they tell whether the times are those that were meant."""
     rest = days_off(thread.context.settings.schedules)
     found = [first]
     with suppress(BadTimes):

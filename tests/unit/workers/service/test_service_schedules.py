@@ -88,7 +88,7 @@ def said(world: World, key: ThreadKey) -> str:
 def test_a_schedule_says_when_it_runs_on_what_and_what_it_tells(world: World) -> None:
     key = scheduled(world, "every Monday at 9:00 Europe/Berlin run this again")
     text = said(world, key)
-    assert "0 9 * * 1 (Europe/Berlin)" in text
+    assert "again: every Monday at 09:00 (Europe/Berlin)" in text
     assert "`sales_*-*.csv`" in text, "as code: the stars would make it bold"
     found = schedule(world, key)
     assert (found.state, found.owner, found.order.cron) == ("active", "U0ANA00001", "0 9 * * 1")
