@@ -38,8 +38,8 @@ class Audit(Part):
         key: str | None = None,
         details: Mapping[str, int | str] | None = None,
     ) -> None:
-        """Add a line. With a `key` it is added only once, also when this is called again. `outcome` is "done" or
-        "refused"."""
+        """Add a line. With a `key` it is added only once, also when this is called again. `outcome` is "done",
+        "refused", or "nothing" for a command that changed nothing."""
         with self._writing() as db:
             self._insert_once(db, t.audit, key=key, **line_values(actor, action, resource, outcome, details or {}))
 

@@ -80,11 +80,11 @@ def permitted_mail(
     return permitted
 
 
-def note_command(context: TurnContext, lease: Lease, command: Commanded) -> None:
-    """Write down who had a command carried out, once, if `[access]` knows it by name."""
+def note_command(context: TurnContext, lease: Lease, command: Commanded, *, done: bool) -> None:
+    """Write down who had a command carried out, once, if `[access]` knows it by name. `done`: it did what it is for."""
     if (action := commands()[command.command].action) is not None:
         key = f"{lease.thread_id}/{command.command}:{command.ts}"
-        context.store.audit(command.user, action.value, lease.thread_id, "done", key=key)
+        context.store.audit(command.user, action.value, lease.thread_id, "done" if done else "nothing", key=key)
 
 
 class _Began(NamedTuple):

@@ -108,7 +108,7 @@ def _obey(turn: OpenTurn, command: Commanded) -> None:
     """Carry out a command. Its steps are stored together with the word that it was carried out."""
     thread = CommandThread(turn.context, turn.lease, turn.turns, _language_for(turn, command), command, turn)
     steps = with_session_host(lambda: handler_of(command.command)(thread))
-    note_command(turn.context, turn.lease, command)
+    note_command(turn.context, turn.lease, command, done=thread.is_done)
     turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)
 
 

@@ -132,7 +132,7 @@ def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state
         log.exception("command_failed", command=command.command)
         _leave_out(thread, last, message)
         return
-    note_command(context, lease, command)
+    note_command(context, lease, command, done=thread.is_done)
     done = [command, *steps, Acknowledged(command=command.command, ts=command.ts)]
     try:
         context.store.take_mail(lease, last.id, [message.id], done, as_read=[message])

@@ -24,7 +24,7 @@ from workers.turn.open_turn import OpenTurn
 from workers.turn.telling import told_in
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CommandThread:
     """`turns` are the steps of the thread's turns, the present one last; `command` is what a person said."""
 
@@ -35,6 +35,8 @@ class CommandThread:
     command: Commanded
     open_turn: OpenTurn | None = None
     """The turn that is open; None where the command is carried out without one."""
+    is_done: bool = True
+    """Whether the command did what it is for, as it was last told."""
 
     @property
     def key(self) -> ThreadKey:
@@ -87,6 +89,7 @@ class CommandThread:
 
     def sign(self, *, done: bool) -> None:
         """Mark the command's message as dealt with. What came by a form or a button has no message."""
+        self.is_done = done
         if commands()[self.command.command].by_form or not self.command.text:
             return
         slack, ts = self.context.slack, self.command.ts

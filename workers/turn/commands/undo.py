@@ -15,11 +15,11 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     command, language = thread.command, thread.language
     cell = last_cell(thread.turns)
     if cell is None:
-        thread.answer(say("nothing_to_undo", language))
+        thread.answer(say("nothing_to_undo", language), done=False)
         return ()
     title = cell.title or say("progress_cell", language)
     if not thread.context.sessions.undo(thread.lease.thread_id, cell.cell_id):
-        thread.answer(say("undo_gone", language, title=title))
+        thread.answer(say("undo_gone", language, title=title), done=False)
         return ()
     thread.answer(say("undone", language, author=command.author, title=title))
     return (Undone(cell_id=cell.cell_id, title=cell.title, user=command.user, author=command.author, ts=command.ts),)
