@@ -8,7 +8,9 @@ from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
 ANSWER = "North leads.\n\n## Units\n\n| Region | Units |\n|---|---|\n| North | 120 |\n| South | 100 |\n"
-TWICE = ANSWER + "\n## Again\n\n| Region | Units |\n|---|---|\n| South | 100 |\n| North | 120 |\n"
+LONG = "| Region | Units |\n|---|---|\n" + "".join(f"| {name} | 120 |\n" for name in "ABCDEFGHIJK")
+TWICE = f"North leads.\n\n## Units\n\n{LONG}\n## Again\n\n{LONG}"
+"""Two tables that are too long to stand in the text."""
 
 
 def ask(world: World, report: str = ANSWER) -> ThreadKey:
