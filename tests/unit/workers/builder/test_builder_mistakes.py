@@ -104,9 +104,9 @@ def test_a_missing_module_is_named_with_the_files_that_there_are(tmp_path: Path)
 
 
 def test_a_program_that_never_ends_is_stopped(tmp_path: Path) -> None:
-    text = GREETER + "[run]\ntimeout_s = 0.5\n"
+    text = GREETER + "[run]\ntimeout_s = 3\n"  # the right program starts a Python within it, also on a busy machine
     built = first_then_right(tmp_path, code("greet.py", "while True:\n    pass"), text)
-    assert "did not end within 0.5 s" in verdict(built, "tests").findings[0].message
+    assert "did not end within 3 s" in verdict(built, "tests").findings[0].message
 
 
 def test_a_reply_that_was_cut_off_is_asked_to_be_shorter(tmp_path: Path) -> None:
