@@ -144,7 +144,7 @@ def _shows_more(axes: Any) -> bool:
     along += [points.get_offsets()[:, 0] for points in axes.collections[:_SERIES]]
     if any(is_renamed(axes.xaxis, list(each)[:10_000]) for each in along):
         return True
-    if any(line.get_transform() != axes.transData for line in axes.lines):  # axhline and its like
+    if len(_own_lines(axes)) < len(axes.lines):
         return True
     known: set[int] = set()
     for container in axes.containers:

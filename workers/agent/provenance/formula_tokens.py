@@ -9,7 +9,7 @@ from workers.agent.provenance.arithmetic import number
 from workers.agent.provenance.binding import Scene, is_among
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.deriving import Derived
-from workers.agent.provenance.facts import Fact, Facts, is_total_label
+from workers.agent.provenance.facts import Fact, Facts, is_total_of
 from workers.agent.provenance.formulas import Amount, Formula, Operand, compute, written
 from workers.agent.provenance.matching import bounds, direction, in_points, is_level
 from workers.agent.provenance.numerals import Day
@@ -163,7 +163,7 @@ def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
     for fact in chosen:
         for family, label in fact.keys:
             allowed = scene.allowed(claim, family) if family.binds and not family.columns else None
-            if allowed is not None and not is_total_label(label):
+            if allowed is not None and not is_total_of(label, family):
                 named = is_among(label, allowed, family) or scene.is_the_other(claim, family)
                 fits[id(family)] = fits.get(id(family), False) or named
     return all(fits.values()) or (

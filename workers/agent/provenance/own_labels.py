@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Family, Label, is_total_label
+from workers.agent.provenance.facts import Family, Label, is_total_of
 from workers.agent.provenance.mentions import Mentions, chosen
 from workers.agent.provenance.naming import Mention
 from workers.agent.provenance.numerals import Day
@@ -282,7 +282,10 @@ class OwnLabels:
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
         """Whether the figure is of the label not named: with two labels, 2.54 in "B rises from 2.54 to 2.77"."""
-        if next(islice((label for label in family.labels if not is_total_label(label)), 2, None), None) is not None:
+        if (
+            next(islice((label for label in family.labels if not is_total_of(label, family)), 2, None), None)
+            is not None
+        ):
             return False  # there are more than two labels
         if all(label in _BEFORE_AND_AFTER for label in family.labels):
             before = [other for other in self._see.figures(claim) if other.end < claim.start]

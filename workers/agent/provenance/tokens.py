@@ -24,15 +24,8 @@ class Token(NamedTuple):
 
 def without_tokens(report: str) -> tuple[str, list[int]]:
     """The report without tokens, and for each of its characters, and for its end, the place in the report."""
-    kept: list[str] = []
-    places: list[int] = []
-    at = 0
-    for match in _TOKEN.finditer(report):
-        kept.append(report[at : match.start()])
-        places += range(at, match.start())
-        at = match.end()
-    kept.append(report[at:])
-    return "".join(kept), [*places, *range(at, len(report) + 1)]
+    gone = {at for match in _TOKEN.finditer(report) for at in range(*match.span())}
+    return _TOKEN.sub("", report), [at for at in range(len(report) + 1) if at not in gone]
 
 
 def find_tokens(report: str) -> tuple[str, list[Token]]:
