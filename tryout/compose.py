@@ -25,7 +25,7 @@ from tryout.named import turns_named
 from tryout.operator import operator, permitted, why_unreadable
 from tryout.show import printable
 from workers.agent.about_steps import data_held
-from workers.agent.training import imported, people_in
+from workers.agent.thread.training import imported, people_in
 from workers.memory.imports.composing import NoPiece, Piece, messages_of
 from workers.memory.imports.conversation import MESSAGES, described, key_of
 

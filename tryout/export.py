@@ -26,8 +26,8 @@ from core.values import ThreadKey
 from tryout.operator import permitted, why_unreadable
 from tryout.whole_files import whole_file
 from workers.agent.actions import Message
-from workers.agent.tools import TOOLS
-from workers.agent.training import (
+from workers.agent.replies.tools import TOOLS
+from workers.agent.thread.training import (
     ImportedConversation,
     Preference,
     conversation,

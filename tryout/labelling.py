@@ -27,8 +27,8 @@ from core.stepping_in import EDIT_CHARS, ContextChange
 from core.steps import Changed, Finished, Step, user_of
 from core.store import Store
 from core.values import ThreadKey
-from workers.agent.changes import REPORT
-from workers.agent.training import question_of
+from workers.agent.thread.changes import REPORT
+from workers.agent.thread.training import question_of
 
 REDIS_TIMEOUT_S = 2.0
 MOST_THREADS = 100

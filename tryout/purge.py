@@ -26,7 +26,7 @@ from tryout.named import one_thread
 from tryout.operator import operator, permitted, why_unreadable
 from tryout.times import MOST_DAYS
 from tryout.workspace import of_workspace
-from workers.agent.thread_states import last_state
+from workers.agent.thread.states import last_state
 
 _AGE = re.compile(r"(\d{1,5})d")
 REDIS_TIMEOUT_S = 5.0

@@ -83,7 +83,7 @@ from tryout.operator import permitted, why_unreadable
 from tryout.pages import NoPage, write_page
 from tryout.show import printable
 from workers.agent.about_steps import statements
-from workers.agent.plans import lines_of, plan_text
+from workers.agent.replies.plans import lines_of, plan_text
 from workers.delivery.reports.second import second_line
 
 OUTPUT_LINES = 12

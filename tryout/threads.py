@@ -31,7 +31,7 @@ from tryout.named import turns_named
 from tryout.operator import permitted, why_unreadable
 from tryout.show import printable
 from workers.agent.text import one_line
-from workers.agent.thread_states import Difference, Item, State, differences, items_of, state_named, states
+from workers.agent.thread.states import Difference, Item, State, differences, items_of, state_named, states
 
 VERBS = ("show", "history", "diff", "compose")
 STATES = ("running", "waiting", "done", "failed", "stopped")

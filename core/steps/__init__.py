@@ -2,7 +2,7 @@
 
 Each step is a frozen value with a `kind`. There is one module per subject. `stored.py` lists all kinds, `reading.py`
 answers questions about them. `dump_step` makes a step JSON for the Store, `load_step` reads it back. Only this package
-knows the JSON. How steps become model messages is in `workers/agent/messages.py`; what follows from them is in
+knows the JSON. How steps become model messages is in `workers/agent/prompt/messages.py`; what follows from them is in
 `workers/agent/decide.py`.
 
 A newer version may have written a step that this one does not know. Nothing of it is lost: unknown fields stay on the

@@ -8,7 +8,7 @@ from core.values import Value
 
 
 class Finding(Value):
-    """A rule of `workers/agent/risks.py` that code falls under: its name, the line from 1, and the text there."""
+    """A rule of `workers/agent/code/risks.py` that code falls under: its name, the line from 1, and the text there."""
 
     rule: str
     line: int

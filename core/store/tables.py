@@ -384,7 +384,7 @@ tombstones = Table(
     Column("turns", Integer, nullable=False),
     Column("purged_at", UtcDateTime, nullable=False),
 )
-"""`state` is the hash of the thread's last state (`workers/agent/thread_states.py`), "" when nobody worked it out."""
+"""`state` is the hash of the thread's last state (`workers/agent/thread/states.py`), "" when nobody worked it out."""
 
 outbox = Table(
     "outbox",

@@ -10,9 +10,9 @@ from chat_endpoint import endpoint, says
 from core.steps import Asked, Briefed, Replied
 from workers.agent.actions import AskModel
 from workers.agent.decide import decide
-from workers.agent.parse import read_reply
+from workers.agent.replies.parse import read_reply
+from workers.agent.replies.verdict import read_verdict
 from workers.agent.turn import AgentLimits, Environment, Turn
-from workers.agent.verdict import read_verdict
 from workers.models.base import Model, ModelReply, ModelRequest
 from workers.models.openai_model import OpenAIModel
 from workers.models.scripted import ScriptedModel

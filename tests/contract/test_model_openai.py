@@ -14,7 +14,7 @@ from chat_endpoint import Behaviour, Endpoint, chatters, chunk, endpoint, hangs,
 from patience import PATIENCE_S, reserved_port
 
 from core.steps import ToolCall, Usage
-from workers.agent.tools import TOOLS
+from workers.agent.replies.tools import TOOLS
 from workers.models.base import (
     ContextTooLong,
     ModelError,

@@ -21,8 +21,8 @@ import pytest
 from chat_endpoint import Behaviour, Endpoint, endpoint, sends, stream
 
 from core.steps import Replied, Usage
-from workers.agent.intents import RunPython
-from workers.agent.parse import read_reply
+from workers.agent.replies.intents import RunPython
+from workers.agent.replies.parse import read_reply
 from workers.models.base import ContextTooLong, ModelRefused, ModelReply, ModelRequest, ModelUnavailable
 from workers.models.openai_model import OpenAIModel
 

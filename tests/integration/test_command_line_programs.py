@@ -10,7 +10,7 @@ from core.settings import load_settings
 from core.steps import CellRan, FileAbstract, TableData
 from core.values import StoredFile
 from executor.launch import running_host
-from workers.agent.program import Part
+from workers.agent.code.program import Part
 from workers.builder.requirement import RunTable
 from workers.builder.walls import Job
 from workers.delivery.reports.command_line import Program, differences, expected

@@ -36,7 +36,7 @@ from core.steps import (
 )
 from core.thread_cells import Held, answered_calls
 from core.values import FileRef, StoredFile
-from workers.agent.source import assigned_names
+from workers.agent.code.source import assigned_names
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""

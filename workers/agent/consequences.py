@@ -31,7 +31,7 @@ from workers.agent.actions import (
     RecordVerdict,
 )
 from workers.agent.decide import decide
-from workers.agent.revisions import whole_reports
+from workers.agent.replies.revisions import whole_reports
 from workers.agent.turn import Turn
 
 IsStep = AskHuman | CorrectModel | RecordPlan | RecordVerdict | RecordRoute | Compact | Finish | GiveUp | Close

@@ -58,7 +58,7 @@ from core.steps import (
     Planned,
     Questioned,
 )
-from workers.agent import debugging, guards, plans
+from workers.agent import debugging, guards
 from workers.agent.about_steps import asks_analyst, is_let_run, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
@@ -79,21 +79,22 @@ from workers.agent.actions import (
     Wait,
 )
 from workers.agent.cell_functions import cell_function
+from workers.agent.code.risks import Touched, touched
 from workers.agent.common_actions import ask_approval, correct
 from workers.agent.costs import within_costs
 from workers.agent.finishing import answer_of_hold, author_since, finish, give_up, out_of_replies, refused_report
-from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.learning import learn
-from workers.agent.memory import decided_on_cell, sanitize_name
-from workers.agent.messages import messages, tokens_of
-from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
-from workers.agent.revisions import unfit
-from workers.agent.risks import Touched, touched
+from workers.agent.prompt.memory import decided_on_cell, sanitize_name
+from workers.agent.prompt.messages import messages, tokens_of
+from workers.agent.replies import plans
+from workers.agent.replies.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.replies.parse import read_reply
+from workers.agent.replies.revisions import unfit
+from workers.agent.replies.tools import CHANGES_UNFIT, TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.staged_review import before_plan, staged_review
 from workers.agent.startup import startup_cell
 from workers.agent.text import CHARS_PER_TOKEN, quoted
-from workers.agent.tools import CHANGES_UNFIT, TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn
 
 _OTHER_TOOLS = ("unknown_tool", "wrong_language")

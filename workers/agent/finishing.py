@@ -15,21 +15,22 @@ from dataclasses import replace
 from core.phrases import say
 from core.second_route import SecondRoute
 from core.steps import HOLD_CALL, Asked, Checked, Corrected, Decided, Questioned, Replied, option_of
-from workers.agent import guards, layout, stages
+from workers.agent import guards, stages
 from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict
 from workers.agent.common_actions import correct
-from workers.agent.intents import Question, Report
-from workers.agent.memory import sanitize_name
-from workers.agent.messages import check_messages
-from workers.agent.parse import read_reply
+from workers.agent.prompt.memory import sanitize_name
+from workers.agent.prompt.messages import check_messages
 from workers.agent.provenance import Provenance, Traced
-from workers.agent.second_route import second_route
-from workers.agent.sourcing import marked, sources_of, told, trace_report
+from workers.agent.replies.intents import Question, Report
+from workers.agent.replies.parse import read_reply
+from workers.agent.replies.verdict import read_verdict
+from workers.agent.report import layout
+from workers.agent.report.second_route import second_route
+from workers.agent.report.sourcing import marked, sources_of, told, trace_report
 from workers.agent.staged_report import staged_report
 from workers.agent.text import one_line
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_message_note, with_note
-from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
 _SHOWN_FIGURES = 6

@@ -26,10 +26,10 @@ from core.steps import (
     Replied,
     Step,
 )
+from workers.agent.code.source import fingerprint, strings
 from workers.agent.hints import error_line
-from workers.agent.intents import Report
 from workers.agent.pictures import IMAGES, is_shown
-from workers.agent.source import fingerprint, strings
+from workers.agent.replies.intents import Report
 from workers.agent.stages import since_decided
 from workers.agent.text import one_line
 from workers.agent.turn import Told, Turn, episodes, files_of, steps_after

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from core.steps import CellRan, Step
 from workers.agent.about_steps import since_reset
-from workers.agent.source import assigned_names, compared_values
+from workers.agent.code.source import assigned_names, compared_values
 from workers.agent.text import one_line
 from workers.agent.turn import files_of
 

@@ -12,9 +12,9 @@ from core.phrases import say
 from core.steps import FigureSource
 from core.values import moment_of
 from workers.agent.edits import edits, moved
-from workers.agent.intents import Report
-from workers.agent.parse import read_reply
-from workers.agent.sourcing import MOST_SOURCES, sources_of, trace_report, without_legend
+from workers.agent.replies.intents import Report
+from workers.agent.replies.parse import read_reply
+from workers.agent.report.sourcing import MOST_SOURCES, sources_of, trace_report, without_legend
 from workers.agent.stages import Result
 from workers.agent.text import one_line
 from workers.agent.turn import Turn, episodes

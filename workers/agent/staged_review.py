@@ -10,9 +10,9 @@ from workers.agent import guards, stages
 from workers.agent.actions import Action, AskApproval, Finish, GiveUp
 from workers.agent.common_actions import ask_approval, correct
 from workers.agent.finishing import as_checked, being_checked
-from workers.agent.intents import Report
-from workers.agent.memory import decided_on_cell, sanitize_name
-from workers.agent.sourcing import trace_report
+from workers.agent.prompt.memory import decided_on_cell, sanitize_name
+from workers.agent.replies.intents import Report
+from workers.agent.report.sourcing import trace_report
 from workers.agent.staged_report import staged_report
 from workers.agent.text import one_line, quoted
 from workers.agent.turn import Episode, Turn

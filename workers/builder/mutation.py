@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.builder.components import Component
 
 NOTHING = {

@@ -35,7 +35,7 @@ from core.steps import (
 from core.values import Language
 from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statements_of
 from workers.agent.actions import RunCell
-from workers.agent.plans import lines_of
+from workers.agent.replies.plans import lines_of
 from workers.agent.text import last_line, shown_line
 from workers.agent.turn import Told
 from workers.delivery.amounts import duration, spending

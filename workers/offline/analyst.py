@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from core.steps import CellRan, ToolCall
 from workers.agent import stages
-from workers.agent.intents import Report
-from workers.agent.parse import read_reply
+from workers.agent.replies.intents import Report
+from workers.agent.replies.parse import read_reply
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 from workers.models.base import ModelReply, ModelRequest, OnDelta

@@ -21,9 +21,9 @@ from core.steps import Briefed, CellRan, FileAbstract, Step
 from core.store import Store
 from core.store.schedules import ClaimedRun, ScheduleRow
 from core.values import Language, StoredFile, ThreadKey
-from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, plan, tools_of
-from workers.agent.stated_figures import figures_now
+from workers.agent.report.rerun import Plan, plan, tools_of
+from workers.agent.report.stated_figures import figures_now
+from workers.agent.thread.effective_steps import effective_steps
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules.drift import drift, newest_of
 from workers.schedules.telling import called

@@ -12,7 +12,7 @@ from core.steps import CellRan, Commanded, Corrected, Inherited, Moved, ShellIs,
 from core.telemetry import get_logger
 from core.values import Language, Lease
 from workers.agent.about_steps import cells, cells_not_in, has_shell
-from workers.agent.parse import read_reply
+from workers.agent.replies.parse import read_reply
 from workers.agent.turn import episodes
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn

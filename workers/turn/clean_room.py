@@ -25,9 +25,9 @@ from core.values import StoredFile, ThreadKey
 from executor.client import HostUnavailable, OnRequest, RequestError, SessionClient
 from executor.values import Artifact, CellResult
 from workers.agent.actions import RunCell
-from workers.agent.effective_steps import effective_steps
-from workers.agent.program import Part
-from workers.agent.rerun import Plan, compare, plan, rerun_step, with_codes
+from workers.agent.code.program import Part
+from workers.agent.report.rerun import Plan, compare, plan, rerun_step, with_codes
+from workers.agent.thread.effective_steps import effective_steps
 from workers.memory.functions.importing import setup_code
 from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import cell_ran

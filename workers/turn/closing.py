@@ -21,8 +21,8 @@ from core.suggesting import suggestions
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey, TurnStatus
 from workers.agent.about_steps import asker, cells, ending, files_made
-from workers.agent.inbox import as_asked, as_noted
-from workers.agent.rerun import rests_on_cells
+from workers.agent.report.rerun import rests_on_cells
+from workers.agent.thread.inbox import as_asked, as_noted
 from workers.agent.turn import files_of
 from workers.delivery.deliver import end_slot
 from workers.delivery.reports import render_report

@@ -27,7 +27,7 @@ from core.steps import (
 from core.store.messages import MailChanged
 from core.values import FileRef
 from workers.agent.about_steps import has_readable_file, last_answer, unread_files
-from workers.agent.inbox import AuthorOf, Reading, read_mail
+from workers.agent.thread.inbox import AuthorOf, Reading, read_mail
 from workers.turn.context import TurnContext
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn

@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.settings import Settings
 from core.values import ThreadKey
 from executor.values import CellError, CellResult
-from workers.agent.imports import ALWAYS, listed, unlisted
+from workers.agent.code.imports import ALWAYS, listed, unlisted
 from workers.agent.turn import Environment
 
 

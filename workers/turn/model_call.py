@@ -15,8 +15,8 @@ from core.telemetry import get_logger
 from workers.agent.about_steps import payer
 from workers.agent.actions import AskModel, Message
 from workers.agent.consequences import follow_up
-from workers.agent.messages import size, tokens_of
 from workers.agent.pictures import MOST_BYTES, pictures_in
+from workers.agent.prompt.messages import size, tokens_of
 from workers.agent.text import tokens_in
 from workers.agent.turn import Turn
 from workers.models.base import (

@@ -11,7 +11,7 @@ from core.rows import Spent, StoredMessage
 from core.steps import Briefed, LeaseGone, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import chosen_model
-from workers.agent.effective_steps import effective_steps
+from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.turn import AgentLimits, Environment, SourceNote, Told, ToolServerNote, Turn
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView, TurnState, progress_of

@@ -12,7 +12,7 @@ from core.rows import StoredMessage
 from core.steps import Instruction, Preferred
 from core.store.thread_state import ThreadState
 from core.values import ThreadKey
-from workers.agent.inbox import overheard
+from workers.agent.thread.inbox import overheard
 from workers.turn.context import TurnContext
 
 

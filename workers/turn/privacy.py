@@ -8,7 +8,7 @@ from core.steps import CellRan, Finished, Masked, Replied, Step, dump_step
 from core.team_settings import ChannelPrivacy
 from core.values import ThreadKey
 from workers.agent.actions import AskModel, Message
-from workers.agent.effective_steps import effective_steps
+from workers.agent.thread.effective_steps import effective_steps
 from workers.privacy.masking import Masker, masked_in, restored, values_of
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn

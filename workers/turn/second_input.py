@@ -17,9 +17,9 @@ from core.store import Store
 from core.telemetry import get_logger
 from core.values import Language, StoredFile, ThreadKey
 from executor.client import HostUnavailable, RequestError
-from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, with_codes
-from workers.agent.stated_figures import figures_now
+from workers.agent.report.rerun import Plan, with_codes
+from workers.agent.report.stated_figures import figures_now
+from workers.agent.thread.effective_steps import effective_steps
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules.drift import drift, fits, pattern_of
 from workers.schedules.telling import Changed, lines

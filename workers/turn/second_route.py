@@ -10,7 +10,7 @@ from core.telemetry import get_logger
 from executor.client import HostUnavailable, RequestError
 from executor.values import CellResult
 from workers.agent.actions import RunRoute
-from workers.agent.second_route import read_answers
+from workers.agent.report.second_route import read_answers
 from workers.agent.text import clip
 from workers.sources.errors import Refused
 from workers.turn.checking import inputs_of

@@ -1,4 +1,4 @@
-"""The turn that a thread's mail is for: the open one, or what `workers/agent/selection.py` says of a thread at rest."""
+"""The turn that a thread's mail is for: the open one, or what `workers/agent/thread/selection.py` says at rest."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from core.telemetry import get_logger
 from core.values import Language, Lease
 from executor.client import HostUnavailable
 from workers.agent.about_steps import chosen_model
-from workers.agent.inbox import as_command
-from workers.agent.selection import CarryOut, Drop, Open, Reopen, Rest, select
+from workers.agent.thread.inbox import as_command
+from workers.agent.thread.selection import CarryOut, Drop, Open, Reopen, Rest, select
 from workers.turn.access import note_command
 from workers.turn.arrival import bring, sentence
 from workers.turn.commands import CommandThread, handler_of

@@ -27,7 +27,7 @@ from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
-from workers.agent.source import computed_names
+from workers.agent.code.source import computed_names
 from workers.agent.text import clip
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request, why_refused

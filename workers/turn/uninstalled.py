@@ -10,7 +10,7 @@ from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
 from core.values import Lease
 from workers.agent.about_steps import ending
-from workers.agent.inbox import as_asked, as_noted
+from workers.agent.thread.inbox import as_asked, as_noted
 from workers.turn.context import TurnContext
 
 log = get_logger(__name__)

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from patience import PATIENCE_S, eventually
 
-from workers.agent.tools import TOOLS
+from workers.agent.replies.tools import TOOLS
 from workers.models.base import ModelReply, ModelRequest
 from workers.models.openai_model import OpenAIModel
 

@@ -16,7 +16,7 @@ from core.steps import Changed
 from core.store import Store
 from tryout import threads
 from tryout.threads import Filter
-from workers.agent.thread_states import last_state
+from workers.agent.thread.states import last_state
 
 THREAD = "T1:C1:100.000001"
 EDIT = Changed(

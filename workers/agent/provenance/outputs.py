@@ -23,6 +23,7 @@ from core.steps import (
     TeamNote,
 )
 from core.weighed_cache import WeighedCache
+from workers.agent.code.source import tree
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.from_memory import entry_named
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
@@ -30,7 +31,6 @@ from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, sca
 from workers.agent.provenance.periods import add_periods
 from workers.agent.provenance.printed import read_text
 from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
-from workers.agent.source import tree
 
 _MONEY = re.compile(
     r"US\$|[$€£¥￥₹₩]|(?<![A-Za-z])(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])|\beuros?\b|\bdollars?\b|美元|欧元|人民币|元",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from workers.agent.source import compiles
+from workers.agent.code.source import compiles
 from workers.builder.cases import compile_errors, native
 from workers.builder.critics.subject import Subject
 from workers.builder.languages import Language

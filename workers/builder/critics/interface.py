@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Literal
 
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.builder.case_script import module_of
 from workers.builder.components import Component
 from workers.builder.contract import Export

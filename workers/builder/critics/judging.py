@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from core.values import Value
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.builder.contract import ReplyUnreadable, read_as
 from workers.builder.critics.security import held
 from workers.builder.critics.subject import Ask, Subject

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.builder.requirement import Severity
 from workers.builder.verdicts import Finding, finding
 

@@ -25,7 +25,7 @@ from core.phrases import say
 from core.slack.markdown import escape_markdown
 from core.steps import CellRan, FileAbstract
 from core.values import Language
-from workers.agent.program import Part
+from workers.agent.code.program import Part
 from workers.agent.text import one_line, plain_letters
 from workers.delivery.reports.command_line_check import Difference, differences
 from workers.delivery.reports.notebook import futures_in, setup_of, variable_of, with_last_shown, without_futures

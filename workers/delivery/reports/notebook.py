@@ -18,7 +18,7 @@ from core.slack.markdown import escape_markdown
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
-from workers.agent.program import Part, parsed
+from workers.agent.code.program import Part, parsed
 from workers.delivery.reports.compose import checked, figures, statements
 from workers.delivery.reports.tools import team_setup, tools_setup
 from workers.delivery.reports.values import ReportInput

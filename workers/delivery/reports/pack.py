@@ -19,7 +19,7 @@ from typing import Any
 from core.phrases import say
 from core.steps import TableData
 from core.values import StoredFile
-from workers.agent.program import parsed
+from workers.agent.code.program import parsed
 from workers.delivery.reports.formats.tables import DataTable, chart_table, what_is_missing
 from workers.delivery.reports.notebook import file_text
 from workers.delivery.reports.tables import to_csv

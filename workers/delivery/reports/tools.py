@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core import python_source
 from core.steps import FunctionUsed
-from workers.agent.program import parsed
+from workers.agent.code.program import parsed
 
 PACKAGE = "threadbook_tools"
 NEEDS = ("numpy", "pandas", "scipy")

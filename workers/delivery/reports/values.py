@@ -27,7 +27,7 @@ from core.steps import (
 from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
 from workers.agent.about_steps import first_asked
-from workers.agent.program import Part, program
+from workers.agent.code.program import Part, program
 from workers.agent.redrawn import as_last_drawn
 
 PAGE = "report.html"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.steps import FunctionUsed
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.memory.functions.page import TeamFunction
 from workers.memory.functions.static import TEAM
 

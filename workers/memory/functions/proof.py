@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from core import python_source
 from core.steps import FunctionDraft, FunctionTest, FunctionTried
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.agent.text import one_line
 from workers.memory.functions import inside
 from workers.memory.functions.static import MOST_TESTS, TEST_MODULES

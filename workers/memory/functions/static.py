@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from workers.agent.risks import touched
-from workers.agent.source import tree
+from workers.agent.code.risks import touched
+from workers.agent.code.source import tree
 
 LONGEST_CODE: Final = 16_000
 LONGEST_TESTS: Final = 16_000

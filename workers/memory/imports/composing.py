@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.steps import Asked, CellRan, Finished, Noted, Replied, Said, Step
-from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip
-from workers.agent.thread_states import SHORTEST_NAME, Moment, TimedTurn, paired, step_hash
+from workers.agent.thread.effective_steps import effective_steps
+from workers.agent.thread.states import SHORTEST_NAME, Moment, TimedTurn, paired, step_hash
 from workers.privacy.masking import masked_in, restored
 
 OUTPUT_CHARS = 20_000

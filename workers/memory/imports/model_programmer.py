@@ -28,7 +28,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from core.steps import Imported, Said
-from workers.agent.thread_states import step_hash
+from workers.agent.thread.states import step_hash
 from workers.memory.imports.conversation import (
     CONVERSATION_CHARS,
     CONVERSATIONS,

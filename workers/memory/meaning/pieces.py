@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from core.steps import Asked, Finished, Said, Step
 from core.team_settings import PersonalKind
-from workers.agent.effective_steps import effective_steps
+from workers.agent.thread.effective_steps import effective_steps
 from workers.privacy.masking import Masker, masked_in
 
 MOST_PIECES = 8

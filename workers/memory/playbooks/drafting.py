@@ -12,7 +12,7 @@ from sqlglot import expressions as sql
 from sqlglot.errors import SqlglotError
 
 from core.steps import Asked, Briefed, CellRan, FileAbstract, Finished, Step
-from workers.agent.rerun import Plan
+from workers.agent.report.rerun import Plan
 from workers.agent.text import one_line
 from workers.agent.turn import Told
 from workers.memory.playbooks.lifting import Cell, Lifted, lift

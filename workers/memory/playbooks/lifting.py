@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from workers.agent.source import tree
+from workers.agent.code.source import tree
 from workers.memory.playbooks.page import Parameter
 
 SHOWN = "shown"

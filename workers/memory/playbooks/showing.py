@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from core.steps import CellRan, SourcePlace
+from workers.agent.code.source import tree
 from workers.agent.provenance.words import CURRENCIES
-from workers.agent.source import tree
 from workers.agent.text import one_line
 from workers.agent.turn import Told
 

@@ -18,8 +18,8 @@ from core.slack.uploads import Upload
 from core.steps import Asked, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import FileRef, Language
-from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip, one_line, quoted
+from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.turn import CostBound
 from workers.builder.components import plan
 from workers.builder.drafting import NoDraft, drafted, lowered_guards

@@ -8,8 +8,8 @@ from core.errors import SlackFailed
 from core.phrases import say
 from core.slack.uploads import Upload
 from core.steps import Step
-from workers.agent.comparing import Compared, FigurePair, compare_threads
 from workers.agent.text import fenced_off
+from workers.agent.thread.comparing import Compared, FigurePair, compare_threads
 from workers.turn.commands.other_thread import NotShown, other_thread
 from workers.turn.commands.thread import CommandThread
 

@@ -12,7 +12,7 @@ from core.slack.files import file_refs
 from core.slack.text import escape
 from core.stepping_in import ContextChange
 from core.steps import Asked, Changed, Step
-from workers.agent.changes import CELL, MESSAGE, REPORT, message_target, with_changes
+from workers.agent.thread.changes import CELL, MESSAGE, REPORT, message_target, with_changes
 from workers.turn.commands.thread import CommandThread
 
 

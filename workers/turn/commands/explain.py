@@ -8,7 +8,7 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.steps import Approval, Step, draft_of, open_question
 from workers.agent.about_steps import last_cell
-from workers.agent.explaining import explained, explained_before
+from workers.agent.code.explaining import explained, explained_before
 from workers.turn.commands.thread import CommandThread
 
 

@@ -19,9 +19,9 @@ from core.store.lineage import CopiedTurn
 from core.thread_cells import undone_cells
 from core.values import IncomingMessage, Language, StoredFile, ThreadKey
 from workers.agent.about_steps import data_held, ending
-from workers.agent.effective_steps import effective_steps
-from workers.agent.replaying import COMMAND, TURN, Cut, belongs, cut_at, cut_before, replay, until
-from workers.agent.thread_states import TimedTurn, last_state
+from workers.agent.thread.effective_steps import effective_steps
+from workers.agent.thread.replaying import COMMAND, TURN, Cut, belongs, cut_at, cut_before, replay, until
+from workers.agent.thread.states import TimedTurn, last_state
 from workers.turn.access import held_back
 from workers.turn.commands.context import slot_of, target_of
 from workers.turn.commands.thread import CommandThread

@@ -17,10 +17,10 @@ from core.steps import CellRan, Inherited, NotRebuilt, Step
 from core.telemetry import get_logger
 from executor.client import RequestError
 from executor.values import CellResult
-from workers.agent.effective_steps import effective_steps
-from workers.agent.program import Part
-from workers.agent.replaying import not_rebuilt, replay
+from workers.agent.code.program import Part
 from workers.agent.text import clip
+from workers.agent.thread.effective_steps import effective_steps
+from workers.agent.thread.replaying import not_rebuilt, replay
 from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import OUTPUT_CHARS
 from workers.turn.commands.fork import left_out_lines

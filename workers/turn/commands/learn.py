@@ -8,8 +8,8 @@ from core.commands import LEARN, LEARN_CELL, RETEST, argument_of
 from core.phrases import say
 from core.steps import Asked, CellRan, FunctionDraft, Learning, Step
 from workers.agent.about_steps import cells
-from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip, one_line
+from workers.agent.thread.effective_steps import effective_steps
 from workers.memory.functions.shelf import TESTED
 from workers.memory.team import memory_of
 from workers.turn.commands.thread import CommandThread

@@ -9,10 +9,10 @@ from core.steps import Asked, Briefed, FileAbstract, Finished, Loaded, LoadedCel
 from core.thread_cells import since_reset
 from core.values import Language, StoredFile
 from workers.agent.about_steps import cells
-from workers.agent.effective_steps import effective_steps
-from workers.agent.program import program
+from workers.agent.code.program import program
 from workers.agent.text import clip
-from workers.agent.thread_states import last_state
+from workers.agent.thread.effective_steps import effective_steps
+from workers.agent.thread.states import last_state
 from workers.privacy.masking import masked_in, restored
 from workers.turn.commands.other_thread import NotShown, OtherThread, other_thread
 from workers.turn.commands.thread import CommandThread

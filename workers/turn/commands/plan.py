@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from core.phrases import say
 from core.steps import CellRan, Questioned, Replied, Step, draft_of, open_question
 from core.thread_cells import undone_cells
-from workers.agent import plans, stages
+from workers.agent import stages
 from workers.agent.about_steps import asks_analyst, cells
+from workers.agent.replies import plans
 from workers.agent.text import clip, one_line
 from workers.turn.commands.thread import CommandThread
 

@@ -16,9 +16,9 @@ from core.telemetry import get_logger
 from core.values import Language
 from executor.client import HostUnavailable, RequestError
 from workers.agent.about_steps import data_held
-from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, plan
+from workers.agent.report.rerun import Plan, plan
 from workers.agent.text import one_line
+from workers.agent.thread.effective_steps import effective_steps
 from workers.memory.playbooks.drafting import NAME_CHARS, Draft, draft
 from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS

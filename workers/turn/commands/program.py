@@ -23,7 +23,7 @@ from core.values import Language, StoredFile
 from executor.client import HostUnavailable, RequestError
 from executor.values import CellResult
 from workers.agent.about_steps import data_held
-from workers.agent.rerun import Plan, plan
+from workers.agent.report.rerun import Plan, plan
 from workers.agent.text import one_line
 from workers.delivery.reports import command_line
 from workers.delivery.reports.command_line import DATA_BYTES, Option, Program

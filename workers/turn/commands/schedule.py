@@ -16,10 +16,10 @@ from core.schedules import Figure, ScheduleOrder
 from core.slack.text import clip, escape
 from core.steps import CellRan, Finished, Step
 from core.values import Language
-from workers.agent.chance import surely_draws
-from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, plan, tools_of
-from workers.agent.stated_figures import figures_now
+from workers.agent.code.chance import surely_draws
+from workers.agent.report.rerun import Plan, plan, tools_of
+from workers.agent.report.stated_figures import figures_now
+from workers.agent.thread.effective_steps import effective_steps
 from workers.schedules.drift import patterns_of
 from workers.schedules.telling import figure_meant, is_comparable
 from workers.turn.commands.thread import CommandThread

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.stepping_in import Speech
 from core.steps import Replied, Step, ToolCall
-from workers.agent.tools import FINISH, RUN_PYTHON, title_of
+from workers.agent.replies.tools import FINISH, RUN_PYTHON, title_of
 from workers.turn.commands.thread import CommandThread
 
 

@@ -12,8 +12,8 @@ from core.steps import Proposed, Step
 from core.team_folder.folder import NotWritten
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
-from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import plan
+from workers.agent.report.rerun import plan
+from workers.agent.thread.effective_steps import effective_steps
 from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import draw, settled_as, tell_late

@@ -13,7 +13,7 @@ from core.thread_cells import since_reset
 from core.values import Language
 from executor.values import Variable
 from workers.agent.about_steps import cells
-from workers.agent.source import assigned_names
+from workers.agent.code.source import assigned_names
 from workers.turn.commands.thread import CommandThread
 
 MOST = 60

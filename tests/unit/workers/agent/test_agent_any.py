@@ -6,10 +6,9 @@ import contextlib
 import json
 from dataclasses import replace
 
-from agent_kit import BRIEFED, FIGURE, PROBLEM, asked, step_of, turn
+from agent_kit import BRIEFED, FIGURE, PROBLEM, asked, assert_endpoint_accepts, step_of, turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_agent_messages import assert_endpoint_accepts
 
 from core.steps import (
     Asked,
@@ -28,10 +27,10 @@ from core.steps import (
 )
 from workers.agent.actions import AskModel, RunCell, Wait
 from workers.agent.decide import decide
-from workers.agent.parse import read_reply
-from workers.agent.repair import Unreadable, read_json
+from workers.agent.replies.parse import read_reply
+from workers.agent.replies.repair import Unreadable, read_json
+from workers.agent.replies.verdict import read_verdict
 from workers.agent.turn import AgentLimits
-from workers.agent.verdict import read_verdict
 from workers.models.scripted import ScriptedModel
 
 FRAGMENTS = """

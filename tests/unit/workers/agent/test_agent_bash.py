@@ -11,7 +11,7 @@ from agent_kit import BRIEFED, ENVIRONMENT, asked, call, cell, said, turn
 from core.steps import Approval, CellRan, Decided, Questioned, load_step
 from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel, RunCell
 from workers.agent.decide import decide
-from workers.agent.messages import messages
+from workers.agent.prompt.messages import messages
 from workers.agent.turn import ApprovalPolicy, Turn
 
 ASKS = said(call("run_bash", "b1", command="ls -l\n", title="Look around"))

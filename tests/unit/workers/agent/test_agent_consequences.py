@@ -21,7 +21,7 @@ from core.steps import (
 from workers.agent.actions import AskModel
 from workers.agent.consequences import follow_up
 from workers.agent.decide import decide
-from workers.agent.effective_steps import effective_steps
+from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.turn import Allowance
 
 READ = cell("df = pd.read_csv('sales.csv')", files_read=("sales.csv",))

@@ -10,10 +10,10 @@ from agent_kit import BRIEFED, SALES, asked, cell, failed, play, run, turn
 from core.steps import Briefed, CellRan, ColumnNote, Corrected, DataCheck, Finished, Level, Replied, Step
 from executor.said import CHECKS
 from workers.agent.actions import AskModel, CorrectModel, RunCell
+from workers.agent.code.source import compared_values
 from workers.agent.decide import decide
-from workers.agent.messages import messages
-from workers.agent.observation import noticed
-from workers.agent.source import compared_values
+from workers.agent.prompt.messages import messages
+from workers.agent.prompt.observation import noticed
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel
 from workers.sources.errors import LoginCanWrite

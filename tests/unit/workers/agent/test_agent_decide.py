@@ -59,10 +59,10 @@ from workers.agent.actions import (
     Wait,
 )
 from workers.agent.decide import decide
-from workers.agent.effective_steps import RESET_CALL, effective_steps
 from workers.agent.guards import known_so_far
-from workers.agent.messages import messages
-from workers.agent.tools import TOOLS
+from workers.agent.prompt.messages import messages
+from workers.agent.replies.tools import TOOLS
+from workers.agent.thread.effective_steps import RESET_CALL, effective_steps
 from workers.agent.turn import AgentLimits, Allowance
 from workers.models.scripted import ScriptedModel
 

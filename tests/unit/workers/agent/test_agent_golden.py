@@ -49,8 +49,8 @@ from core.steps import (
 )
 from workers.agent.actions import CorrectModel, GiveUp, Message
 from workers.agent.decide import decide
-from workers.agent.messages import check_messages, messages
-from workers.agent.sourcing import trace_report
+from workers.agent.prompt.messages import check_messages, messages
+from workers.agent.report.sourcing import trace_report
 from workers.agent.turn import AgentLimits, SourceNote, ToolNote, ToolServerNote, Turn
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "prompts"

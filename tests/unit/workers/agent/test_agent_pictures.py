@@ -11,9 +11,9 @@ from agent_kit import BRIEFED, FIGURE, asked, cell, judged, run, turn
 from core.steps import Briefed, CellRan, Checked, Compacted, FileAbstract, Finished, Step, Undone
 from core.values import StoredFile
 from workers.agent.actions import Message
-from workers.agent.effective_steps import effective_steps
-from workers.agent.messages import check_messages, messages, size
 from workers.agent.pictures import MOST_BYTES, MOST_CHARTS, MOST_IMAGES, MOST_JUDGED, PICTURE_CHARS, pictures_in
+from workers.agent.prompt.messages import check_messages, messages, size
+from workers.agent.thread.effective_steps import effective_steps
 
 PHOTO = FileAbstract(path="shelf.jpg", format="jpeg", size=90_000, sha256="d" * 64)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from agent_kit import ENVIRONMENT, PROMPTS, asked, cell, run, turn
 
-from workers.agent.messages import messages
-from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
+from workers.agent.prompt.messages import messages
+from workers.agent.replies.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import SourceNote
 from workers.turn.prompts import PromptError, PromptFile, Prompts, load_prompts
 

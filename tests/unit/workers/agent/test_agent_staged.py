@@ -11,8 +11,8 @@ from core.steps import Approval, Asked, Checked, Corrected, Decided, Questioned,
 from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel, Finish
 from workers.agent.decide import decide
 from workers.agent.edits import Edit, edits, moved
-from workers.agent.messages import messages
-from workers.agent.sourcing import without_idle_legend
+from workers.agent.prompt.messages import messages
+from workers.agent.report.sourcing import without_idle_legend
 from workers.agent.stages import plan_of
 from workers.agent.turn import AgentLimits
 

@@ -28,7 +28,7 @@ from core.slack.modals import field_id
 from core.steps import Agreed, Approval, Commanded, Decided, Draft, Questioned, Redrafted, draft_of
 from core.values import Language
 from playground.blocks.check import check_view
-from workers.agent.risks import touched
+from workers.agent.code.risks import touched
 
 Golden = Callable[[str, object], None]
 TURN = "T1:C1:1.0/t1"

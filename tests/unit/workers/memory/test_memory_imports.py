@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from other_tools import HELLO, first_schema, lines, second_schema
 
-from workers.agent.thread_states import items_of, step_hash
+from workers.agent.thread.states import items_of, step_hash
 from workers.memory.imports import conversation, jsonl, messages, model_programmer
 from workers.memory.imports.conversation import Conversation, NotReadable, Reading
 

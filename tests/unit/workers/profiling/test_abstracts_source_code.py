@@ -12,7 +12,7 @@ import pytest
 
 from core.steps import FileAbstract, FileProblem
 from tests.unit.workers.profiling.test_abstracts_more_kinds import sole
-from workers.agent.briefing import file_block
+from workers.agent.prompt.briefing import file_block
 
 Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 CODE = {"shop-1/pyproject.toml": b"", "shop-1/shop.py": b'def total(items):\n    """The sum."""\n'}

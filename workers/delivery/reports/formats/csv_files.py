@@ -8,7 +8,7 @@ from datetime import date
 
 from core.phrases import joined, say
 from core.values import Language
-from workers.agent.sourcing import SIGN
+from workers.agent.report.sourcing import SIGN
 from workers.delivery.reports.formats.tables import Column, DataTable, Item, answer_tables
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.values import ReportFile, ReportInput

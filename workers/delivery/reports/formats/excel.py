@@ -21,7 +21,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from core.figure_sources import shown_there, source_line
 from core.phrases import say
 from core.slack.text import clip
-from workers.agent.sourcing import SIGN
+from workers.agent.report.sourcing import SIGN
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, parts_of
 from workers.delivery.reports.formats.tables import TEXT, Column, DataTable, Item, tables_of

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 from core.phrases import number, say
 from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.values import Language
-from workers.agent.sourcing import SIGN
+from workers.agent.report.sourcing import SIGN
 from workers.delivery.reports.formats.prose import Grid, parts_of
 from workers.delivery.reports.tables import are_keys
 from workers.delivery.reports.values import ReportInput

@@ -10,7 +10,7 @@ from workers.agent.provenance import Traced, facts_of
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import read_report
 from workers.agent.provenance.leading import misplaced
-from workers.agent.sourcing import marked, told
+from workers.agent.report.sourcing import marked, told
 
 TABLE = "region  orders  revenue\nNorth      120     2400\nSouth      100     1900\nWest        30      660\n"
 MONTHS = "month\n2024-01    120\n2024-02     80\n2024-03    100\n2024-04    140\nName: revenue, dtype: int64\n"

@@ -10,7 +10,7 @@ from core.second_route import RouteFigure
 from core.steps import CellRan
 from workers.agent.provenance import Provenance, facts_of, trace
 from workers.agent.provenance.second import chosen_figures, compare_figures, likely_reason
-from workers.agent.second_route import read_answers
+from workers.agent.report.second_route import read_answers
 
 OUTPUT = "region\nNorth    1200\nSouth    800\ntotal 2000\nshare of North 60.0%\n"
 REPORT = "The total is **2,000**; North leads with 1,200 (60 %).\n\n- South sold 800.\n\n## Method\n\nOne sum."

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.steps import CellRan, FileAbstract, StatementRan
-from workers.agent.program import Part
+from workers.agent.code.program import Part
 from workers.delivery.reports.command_line import Program, program_files, program_zip
 
 pytestmark = pytest.mark.process

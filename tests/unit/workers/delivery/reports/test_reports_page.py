@@ -18,7 +18,7 @@ from report_cases import CASES, CHART, CHINESE, LOAD, SHORT, SUMMED, case
 from core.clean_room import CleanRoom, Difference
 from core.steps import Asked, CellRan, ChartData, FigureSource, SeriesData, SourcePlace, TableData
 from workers.agent.provenance import facts_of, trace
-from workers.agent.sourcing import marked, sources_of
+from workers.agent.report.sourcing import marked, sources_of
 from workers.delivery.reports import ReportInput
 from workers.delivery.reports.anchors import places, replaced, with_marks
 from workers.delivery.reports.page import page

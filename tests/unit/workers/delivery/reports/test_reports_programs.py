@@ -21,7 +21,7 @@ from notebooks import run_notebook
 from report_cases import CHART, FAILED, LOAD, SHORT, SUMMED, TIMED_OUT, case
 
 from core.steps import CellRan, StatementRan
-from workers.agent.program import program
+from workers.agent.code.program import program
 from workers.delivery.reports import render_report
 from workers.delivery.reports.pack import PackInput, pack
 from workers.delivery.reports.values import PastReport

@@ -8,7 +8,7 @@ from core.commands import commands
 from core.rows import StoredMessage
 from core.steps import Asked, Commanded
 from core.values import Language
-from workers.agent.inbox import read_mail
+from workers.agent.thread.inbox import read_mail
 from workers.turn.commands import handler_of
 from workers.turn.commands.reset import reset_question
 

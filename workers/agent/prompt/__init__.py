@@ -1,0 +1,1 @@
+"""What a model is sent: the steps of a thread as bounded messages. Pure."""
