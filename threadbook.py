@@ -588,7 +588,7 @@ def manifest(
     many: Annotated[bool, typer.Option("--many", help="Many workspaces install the app by OAuth.")] = False,
 ) -> None:
     """Print the manifest to paste into Slack: api.slack.com/apps → Create New App → From a manifest."""
-    from bot.app_manifest import BadAddress, manifest_text
+    from bot.connection.app_manifest import BadAddress, manifest_text
 
     try:
         print(manifest_text(address, many=many).rstrip())

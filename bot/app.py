@@ -18,11 +18,11 @@ from slack_sdk import WebClient
 from bot.buttons import BUTTONS, FORMS, OTHER_BUTTONS, SHORTCUTS, Reader, Submit, Use
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
+from bot.connection.oauth import Installing
+from bot.connection.organisation import workspace_of
+from bot.connection.retry_buffer import RetryBuffer
 from bot.desks import Desk, Desks
 from bot.intake import Ignored
-from bot.oauth import Installing
-from bot.organisation import workspace_of
-from bot.retry_buffer import RetryBuffer
 from core.interactions import Interaction
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bot.acks import Ack, all_wrong
-from bot.answers import to_answer
 from bot.commands import leave_from_press, stop_from_press
 from bot.desks import Desk
 from bot.intake import Ignored
+from bot.presses.answers import to_answer
 from core.interactions import (
     AgainButton,
     ApprovalButton,

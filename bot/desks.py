@@ -6,15 +6,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from bot.approvals import Approvals
-from bot.held_files import HeldFiles
-from bot.home import Home
-from bot.memory import Proposals
-from bot.menu import MessageMenu
+from bot.home.home import Home
 from bot.message_handler import MessageHandler
-from bot.models import ModelChoices
-from bot.reports import Reports
-from bot.steps import Steps
+from bot.presses.approvals import Approvals
+from bot.presses.held_files import HeldFiles
+from bot.presses.memory import Proposals
+from bot.presses.menu import MessageMenu
+from bot.presses.models import ModelChoices
+from bot.presses.reports import Reports
+from bot.presses.steps import Steps
 from core.store import Store
 
 MOST_DESKS = 200

@@ -17,17 +17,17 @@ from slack_bolt.error import BoltError
 from slack_sdk import WebClient
 
 from bot.app import build_app, noting_limits
-from bot.catch_up import CatchUp
+from bot.connection.catch_up import CatchUp
+from bot.connection.health import health_served
+from bot.connection.oauth import Installing
+from bot.connection.retry_buffer import RetryBuffer
+from bot.connection.socket_mode import connected
+from bot.connection.uninstalled import end_waiting
+from bot.connection.web import served
 from bot.desks import Desks
-from bot.health import health_served
 from bot.message_handler import MessageHandler
-from bot.oauth import Installing
-from bot.retry_buffer import RetryBuffer
-from bot.socket_mode import connected
 from bot.store_outage import StoreOutage
 from bot.unattended import Unattended
-from bot.uninstalled import end_waiting
-from bot.web import served
 from core.errors import SettingsError, SlackUnreachable
 from core.installations.tokens import check_settings
 from core.installations.workspaces import opened_workspaces

@@ -40,9 +40,9 @@ _ADBC_CURSOR, _ADBC_ROWS = "adbc_driver_manager.dbapi:Cursor", "adbc_driver_mana
 _FONTS = "matplotlib.font_manager:FontManager"
 _PICKLER, _UNPICKLER = "cloudpickle.cloudpickle:Pickler", "pickle:_Unpickler"
 
-_SOCKET, _WATCHDOG = "bot/socket_mode.py", "bot/watchdog.py"
+_SOCKET, _WATCHDOG = "bot/connection/socket_mode.py", "bot/connection/watchdog.py"
 _WAKES, _RQ_WORKER = "core/queue.py", "workers/service/rq_worker.py"
-_WEB_CLIENT, _HTTP, _PLAYGROUND = "core/slack/client.py", "bot/web.py", "playground/server.py"
+_WEB_CLIENT, _HTTP, _PLAYGROUND = "core/slack/client.py", "bot/connection/web.py", "playground/server.py"
 _DATABASE, _MYSQL = "core/store/database.py", "workers/sources/drivers/mysql.py"
 _POSTGRES = "workers/sources/drivers/postgres.py"
 _FIGURES = "executor/inside/figures.py"

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from bot.app_manifest import manifest_text
+from bot.connection.app_manifest import manifest_text
 from core.errors import SettingsError
 from core.settings import Settings, environment_with, load_settings
 from core.settings_page import example_toml

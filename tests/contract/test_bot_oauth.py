@@ -20,7 +20,7 @@ from test_bot_web import signature
 
 import bot.service
 from bot import running_bot, running_web_bot
-from bot.oauth import SLACK_CONSENT, consent_address, scopes
+from bot.connection.oauth import SLACK_CONSENT, consent_address, scopes
 from core.errors import SettingsError
 from core.installations.tokens import NotInstalled, opened_tokens
 from core.settings import Settings, load_settings

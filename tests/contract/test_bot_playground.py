@@ -22,7 +22,7 @@ from sqlalchemy.exc import OperationalError
 import bot.background
 import bot.service
 from bot import running_bot
-from bot.retry_buffer import RetryBuffer
+from bot.connection.retry_buffer import RetryBuffer
 from core.approvals import Decision
 from core.interactions import AskForm, Menu
 from core.queue import SERIALIZER, SHARED_QUEUE

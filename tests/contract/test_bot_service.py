@@ -20,7 +20,7 @@ from slack_bolt import BoltRequest
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
 from bot import running_bot
-from bot.catch_up import CatchUp
+from bot.connection.catch_up import CatchUp
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
 from playground import Address, running

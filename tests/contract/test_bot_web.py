@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 import bot.service
 from bot import running_web_bot
-from bot.web import MAX_BODY_BYTES
+from bot.connection.web import MAX_BODY_BYTES
 from core.errors import SettingsError
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.settings import Settings, load_settings

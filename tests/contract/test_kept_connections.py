@@ -12,7 +12,7 @@ import pytest
 from patience import eventually
 from slack_bolt import App
 
-from bot.web import served
+from bot.connection.web import served
 from playground import running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc for the server's end of a connection")

@@ -15,7 +15,7 @@ from slack_bolt import App
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.socket_mode import connected
+from bot.connection.socket_mode import connected
 from playground import Address, Options, running
 
 BOT = "U0THREADBK"

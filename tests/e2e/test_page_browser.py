@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Route, expect
 from slack_bolt import App
 from slack_sdk import WebClient
 
-from bot.socket_mode import connected
+from bot.connection.socket_mode import connected
 from playground import Address, Options, running
 
 pytestmark = pytest.mark.browser

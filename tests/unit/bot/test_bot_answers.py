@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from test_bot_access import BEN, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 
-from bot.answers import to_answer
 from bot.intake import Ignored
+from bot.presses.answers import to_answer
 from core.steps import Asked, GaveUp, Questioned, Resumed, Step, UnknownStep
 from core.store import Store
 from core.values import IncomingMessage, Lease

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from test_bot_access import BEN, CHANNEL, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 
-from bot.memory import Proposals
+from bot.presses.memory import Proposals
 from core.interactions import MemoryButton, MemoryForm
 from core.steps import CellRan, Commanded, FunctionDraft, Proposed, Settled, StatementRan, TeamNote
 from core.team_memory import MemoryDecision

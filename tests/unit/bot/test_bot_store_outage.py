@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from patience import eventually
 
-import bot.retry_buffer
-from bot.retry_buffer import RetryBuffer
+import bot.connection.retry_buffer
+from bot.connection.retry_buffer import RetryBuffer
 from bot.store_outage import StoreOutage
 from core.slack.fake import FakeSlack
 from core.slack.writer import SlackWriter
@@ -67,7 +67,7 @@ def test_of_what_may_be_meant_for_others_nobody_is_told(
 
 
 def test_each_event_that_waits_is_told_once(slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot.retry_buffer, "TELL_AFTER_S", 0.0)
+    monkeypatch.setattr(bot.connection.retry_buffer, "TELL_AFTER_S", 0.0)
     told: list[tuple[str, bool]] = []
     works, tries = threading.Event(), [0]
 

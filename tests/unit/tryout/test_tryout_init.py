@@ -13,7 +13,7 @@ from dotenv import dotenv_values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.app_manifest import manifest_text
+from bot.connection.app_manifest import manifest_text
 from core.settings import load_settings
 from playground import Options, running
 from tryout import doctor, init

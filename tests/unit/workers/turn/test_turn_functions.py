@@ -14,8 +14,8 @@ from function_samples import CODE, NAME, NEED, SCHEMA, TESTS, reply
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, World, cell, finish
 
-from bot.memory import Proposals
 from bot.message_handler import MessageHandler
+from bot.presses.memory import Proposals
 from core.blobs import Blobs
 from core.commands import CONTEXT, FUNCTION
 from core.interactions import MemoryButton

@@ -14,8 +14,8 @@ from test_turn_privacy import Listening
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Death, Json, NewWorld, World, cell, finish
 
-from bot.held_files import HeldFiles
 from bot.message_handler import MessageHandler
+from bot.presses.held_files import HeldFiles
 from core.interactions import FilesButton
 from core.queue import Wakes
 from core.slack.writer import SlackWriter

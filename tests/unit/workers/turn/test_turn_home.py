@@ -15,7 +15,7 @@ from test_turn_held_files import press, steps
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, finish, question
 
-from bot.home import Home
+from bot.home.home import Home
 from bot.message_handler import MessageHandler
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
 from core.preferences import INSTRUCTION_CHARS, PROFILES

@@ -8,7 +8,7 @@ import pytest
 from test_turn_home import SCRIPT, Lobby
 from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, finish, question
 
-from bot import threads as room
+from bot.home import threads as room
 from core.errors import SlackUnreachable
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm
 from core.slack.blocks import Limit, broken_view

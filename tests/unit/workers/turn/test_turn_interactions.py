@@ -27,9 +27,9 @@ from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, failure, finish, question
 
 from bot.app import build_app
+from bot.connection.retry_buffer import RetryBuffer
 from bot.desks import Desks
 from bot.message_handler import MessageHandler
-from bot.retry_buffer import RetryBuffer
 from core.actions import Action
 from core.interactions import (
     INTERACTIONS,

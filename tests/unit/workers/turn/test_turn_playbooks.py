@@ -9,8 +9,8 @@ from test_turn_approvals import AtOnce
 from test_turn_sources import asked  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, World, cell, finish
 
-from bot.memory import Proposals
 from bot.message_handler import MessageHandler
+from bot.presses.memory import Proposals
 from core.commands import TEACH, UNFOLLOW
 from core.interactions import PlaybookButton
 from core.slack.writer import SlackWriter

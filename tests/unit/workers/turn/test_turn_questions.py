@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from turn_world import BEN, Meanwhile, World, cell, finish, question
 
-from bot.answers import to_answer
+from bot.presses.answers import to_answer
 from core.values import IncomingMessage, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

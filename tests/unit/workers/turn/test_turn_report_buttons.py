@@ -16,7 +16,7 @@ import pytest
 from turn_world import ANA, BEN, Json, Meanwhile, NewWorld, World, cell, finish, question
 
 from bot.message_handler import MessageHandler
-from bot.reports import Reports
+from bot.presses.reports import Reports
 from core.blobs import Blobs
 from core.formats import FORMATS
 from core.interactions import PageButton, ReasonForm, ReportButton

@@ -13,8 +13,8 @@ import pytest
 from test_turn_approvals import AtOnce
 from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, finish
 
-from bot.approvals import Approvals
 from bot.message_handler import MessageHandler
+from bot.presses.approvals import Approvals
 from core.interactions import ApprovalButton, EditForm, HintForm
 from core.queue import Wakes
 from core.slack.modals import field_id

@@ -13,8 +13,8 @@ import pytest
 from test_turn_approvals import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, World, cell, finish, question
 
-from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
+from bot.presses.menu import MessageMenu
 from core.blobs import Blobs
 from core.commands import commands, language_of
 from core.interactions import FORM_FIELD, AgainButton, Menu, SuggestionButton

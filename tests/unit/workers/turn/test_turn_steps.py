@@ -11,7 +11,7 @@ import pytest
 from test_turn_report_buttons import Desk
 from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, NewWorld, World, cell, finish
 
-from bot.steps import Steps
+from bot.presses.steps import Steps
 from core.interactions import StepButton
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

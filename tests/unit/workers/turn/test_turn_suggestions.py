@@ -9,9 +9,9 @@ import pytest
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, NewWorld, World, cell, finish
 
-from bot.home import Home
+from bot.home.home import Home
 from bot.message_handler import MessageHandler
-from bot.questions import Questions
+from bot.presses.questions import Questions
 from core.interactions import SuggestionButton
 from core.queue import Wakes
 from core.slack.writer import SlackWriter

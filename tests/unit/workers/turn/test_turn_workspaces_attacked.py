@@ -20,10 +20,10 @@ from turn_world import ANA, BEN, CHANNEL, NewWorld, cell, finish, question
 from workspaces_world import A, B, TwoWorkspaces
 
 from bot.app import build_app
+from bot.connection.oauth import Installing
+from bot.connection.retry_buffer import RetryBuffer
 from bot.desks import Desks
 from bot.message_handler import MessageHandler
-from bot.oauth import Installing
-from bot.retry_buffer import RetryBuffer
 from core.interactions import INTERACTIONS, Interaction, Menu
 from core.queue import Wakes
 from core.spool import Spool

@@ -12,7 +12,7 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
-from bot.watchdog import PING_INTERVAL_S, Watchdog
+from bot.connection.watchdog import PING_INTERVAL_S, Watchdog
 from core.errors import SettingsError, SlackUnreachable
 from core.retry import retry_call
 from core.slack.client import LOST, CountedClient, describe, passes_by_itself

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from bot.app_manifest import BadAddress, manifest_text, packaged
+from bot.connection.app_manifest import BadAddress, manifest_text, packaged
 from threadbook import app
 
 ADDRESS = "https://bot.example.com"

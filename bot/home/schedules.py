@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bot.home_person import HOME_TS, HomePart, Reader
+from bot.home.person import HOME_TS, HomePart, Reader
 from bot.payloads import Press, read_press
 from core.actions import Action
 from core.errors import OursToFix

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import NO_TS, pressed
-from bot.reports import tell_not_kept
+from bot.presses.reports import tell_not_kept
 from core.interactions import StepButton
 from core.phrases import say
 from core.rows import TurnRow

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.organisation import workspace_of
+from bot.connection.organisation import workspace_of
 
 Json = dict[str, Any]
 ORG = {"enterprise_id": "E324567", "user_id": "W43567", "is_bot": True, "is_enterprise_install": True}

@@ -8,7 +8,7 @@ from typing import Any
 from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import Used, pressed
-from bot.versions import versions_of
+from bot.presses.versions import versions_of
 from core.interactions import VersionButton
 from core.slack.modals import View
 from core.slack.version_views import version_view

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from bot.acks import Ack, replaced_by, wrong_in
-from bot.home_person import HOME_TS, HomePart, Reader
+from bot.home.person import HOME_TS, HomePart, Reader
 from bot.payloads import Press, read_form, read_press
 from core.actions import Action
 from core.errors import SlackFailed, SlackUnreachable

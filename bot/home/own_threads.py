@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from bot.handling import Handling
-from bot.home_person import Person
+from bot.home.person import Person
 from core.actions import Action
 from core.held_files import held_files
 from core.phrases import say

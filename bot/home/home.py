@@ -11,15 +11,15 @@ from itertools import islice
 from typing import Any, Final
 
 from bot.acks import Ack
-from bot.entries import TeamEntries
 from bot.handling import Handling
-from bot.home_forms import HomeForms, form_of
-from bot.home_page import HomePages
-from bot.home_person import HOME_TS, Person, Reader, person_of
+from bot.home.entries import TeamEntries
+from bot.home.forms import HomeForms, form_of
+from bot.home.page import HomePages
+from bot.home.person import HOME_TS, Person, Reader, person_of
+from bot.home.schedules import TeamSchedules
+from bot.home.threads import ThreadList
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
-from bot.schedules import TeamSchedules
-from bot.threads import ThreadList
 from core.actions import Action
 from core.interactions import HomeButton, TourButton
 from core.phrases import say

@@ -10,8 +10,8 @@ import pytest
 from no_room import no_room_for
 from patience import PATIENCE_S, eventually
 
-import bot.retry_buffer
-from bot.retry_buffer import RetryBuffer
+import bot.connection.retry_buffer
+from bot.connection.retry_buffer import RetryBuffer
 from core.spool import Spool, Spooled
 from core.store import StoreUnreachable
 
@@ -85,12 +85,12 @@ def test_events_of_a_process_that_died_are_taken_by_the_next_one(tmp_path: Path)
 
 def test_an_event_in_the_spool_is_tried_however_long_the_store_is_away(tmp_path: Path) -> None:
     take = Taker(50)
-    bot.retry_buffer.GIVE_UP_S, before = 0.0, bot.retry_buffer.GIVE_UP_S
+    bot.connection.retry_buffer.GIVE_UP_S, before = 0.0, bot.connection.retry_buffer.GIVE_UP_S
     try:
         RetryBuffer(take, Spool(tmp_path), every_s=0.001).add(event("100.000001"))
         eventually(lambda: take.taken == ["100.000001"])
     finally:
-        bot.retry_buffer.GIVE_UP_S = before
+        bot.connection.retry_buffer.GIVE_UP_S = before
 
 
 def test_an_event_that_the_disk_refuses_too_is_tried_for_a_while_and_then_left_to_slack(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_an_event_that_the_disk_refuses_too_is_tried_for_a_while_and_then_left_t
     RetryBuffer(take, Spool(no_folder), every_s=0.001).add(event("100.000001"))
     eventually(lambda: take.taken == ["100.000001"])
     hopeless = Taker(10**9)
-    bot.retry_buffer.GIVE_UP_S, before = 0.0, bot.retry_buffer.GIVE_UP_S
+    bot.connection.retry_buffer.GIVE_UP_S, before = 0.0, bot.connection.retry_buffer.GIVE_UP_S
     try:
         RetryBuffer(hopeless, Spool(no_folder), every_s=0.001).add(event("100.000001"))
         eventually(lambda: hopeless.tries == 1)
     finally:
-        bot.retry_buffer.GIVE_UP_S = before
+        bot.connection.retry_buffer.GIVE_UP_S = before
 
 
 def test_an_event_that_slack_sends_again_waits_once(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from redis import RedisError
 
-from bot.entries import TeamEntries
 from bot.handling import Handling
-from bot.home_person import HOME_TS, Person
-from bot.home_threads import HomeThreads
-from bot.schedules import TeamSchedules
-from bot.threads import ThreadList
+from bot.home.entries import TeamEntries
+from bot.home.own_threads import HomeThreads
+from bot.home.person import HOME_TS, Person
+from bot.home.schedules import TeamSchedules
+from bot.home.threads import ThreadList
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, adjusted, choices_of, is_of_file, value_of
 from core.phrases import number, say

@@ -13,7 +13,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.authorization.authorize import Authorize, CallableAuthorize
 from slack_bolt.oauth.oauth_settings import OAuthSettings
 
-from bot.app_manifest import UNINSTALL_EVENTS, packaged
+from bot.connection.app_manifest import UNINSTALL_EVENTS, packaged
 from core.errors import SettingsError
 from core.installations.stores import STATE_S, StoredInstallations, StoredStates
 from core.installations.tokens import Tokens, cipher_of

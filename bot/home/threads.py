@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from bot.acks import Ack, replaced_by
 from bot.finding import excerpt_of
-from bot.home_person import HOME_TS, HomePart, Reader
+from bot.home.person import HOME_TS, HomePart, Reader
 from bot.payloads import read_form, read_press
 from core.actions import Action
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm

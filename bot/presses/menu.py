@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot import reports
 from bot.acks import Ack, all_wrong, replaced_by, wrong_in
 from bot.handling import Handling
 from bot.payloads import TS, read_form
 from bot.pressed import Used, now, pressed
-from bot.questions import Questions
-from bot.version_window import VersionWindow
-from bot.versions import answer_of, is_left_out, text_of
+from bot.presses import reports
+from bot.presses.questions import Questions
+from bot.presses.version_window import VersionWindow
+from bot.presses.versions import answer_of, is_left_out, text_of
 from core.commands import CONTEXT, FORK_HERE, SPEAK, commands
 from core.errors import SlackUnreachable
 from core.forking import ForkPoint

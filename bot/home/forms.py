@@ -11,8 +11,8 @@ from typing import Any, Final, get_args
 
 from bot.acks import Ack, all_wrong, replaced_by, wrong_in
 from bot.handling import Handling
-from bot.home_page import setting_entry
-from bot.home_person import HOME_TS, Person
+from bot.home.page import setting_entry
+from bot.home.person import HOME_TS, Person
 from bot.payloads import Submitted
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, is_money, is_of_file, parsed

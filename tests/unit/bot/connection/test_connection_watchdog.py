@@ -6,7 +6,7 @@ import itertools
 
 from slack_sdk.errors import SlackClientNotConnectedError
 
-from bot.watchdog import DEAF_AFTER_S, LOOK_EVERY_S, PING_INTERVAL_S, Watchdog
+from bot.connection.watchdog import DEAF_AFTER_S, LOOK_EVERY_S, PING_INTERVAL_S, Watchdog
 
 LOOKS = int(DEAF_AFTER_S / LOOK_EVERY_S)
 """So many looks in a row without a sign of life make a connection deaf."""

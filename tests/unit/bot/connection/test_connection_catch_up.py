@@ -13,8 +13,8 @@ import fakeredis
 import pytest
 from patience import PATIENCE_S, eventually
 
-import bot.catch_up
-from bot.catch_up import CatchUp
+import bot.connection.catch_up
+from bot.connection.catch_up import CatchUp
 from core.errors import SlackBusy
 from core.slack.fake import BOT_USER, FakeSlack
 from core.slack.rates import Rates
@@ -82,7 +82,7 @@ def unreachable(*arguments: object, **keywords: object) -> None:
 
 def long_gap(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has listened for 10,000 s, and "only 2023" was written meanwhile."""
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    monkeypatch.setattr(bot.connection.catch_up, "TICK_S", 0.001)
     key = known(bot_, "what sold best?")
     missed(bot_, "only 2023", key)
     bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
@@ -123,7 +123,7 @@ def test_several_threads_are_looked_up_the_latest_first(bot_: Bot) -> None:
 
 
 def test_a_gap_looks_up_few_threads(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot.catch_up, "GAP_THREADS", 2)
+    monkeypatch.setattr(bot.connection.catch_up, "GAP_THREADS", 2)
     for number in range(4):
         key = known(bot_, f"question {number}")
         missed(bot_, f"more {number}", key)
@@ -135,7 +135,7 @@ def test_a_gap_looks_up_few_threads(bot_: Bot, monkeypatch: pytest.MonkeyPatch) 
 def test_what_slack_dropped_is_read_once_it_has_stopped_also_before_a_later_message(
     bot_: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    monkeypatch.setattr(bot.connection.catch_up, "TICK_S", 0.001)
     key = known(bot_, "what sold best?")
     missed(bot_, "only 2023", key)
     known(bot_, "and net, please", key)
@@ -148,14 +148,14 @@ def test_what_slack_dropped_is_read_once_it_has_stopped_also_before_a_later_mess
         eventually(lambda: len(looks) > 2, "a whole look")
         assert bot_.taken == [], "Slack still drops"
         assert bot_.redis.get("threadbook:bot:listened") is None, "a bot that starts now looks that far back"
-        now += bot.catch_up.DROPPED_S
+        now += bot.connection.catch_up.DROPPED_S
         eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None, "the end of all look-ups")
     assert bot_.taken == ["only 2023"]
 
 
 def test_what_slack_drops_while_the_store_is_away_is_read_later(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
-    monkeypatch.setattr(bot.catch_up, "DROPPED_S", 0.0)
+    monkeypatch.setattr(bot.connection.catch_up, "TICK_S", 0.001)
+    monkeypatch.setattr(bot.connection.catch_up, "DROPPED_S", 0.0)
     key = known(bot_, "what sold best?")
     missed(bot_, "only 2023", key)
     asked = threading.Event()
@@ -221,7 +221,7 @@ def test_a_thread_that_cannot_be_read_is_given_up_in_the_end(bot_: Bot) -> None:
     known(bot_, "what sold best?")
     bot_.catch_up.note_start()
     bot_.slack.fault("conversations.replies", "error", error="not_in_channel", times=99)
-    for _ in range(bot.catch_up.MAX_TRIES):
+    for _ in range(bot.connection.catch_up.MAX_TRIES):
         assert not bot_.catch_up.look_up_one()
     assert bot_.catch_up._wanted == {}
 
@@ -255,7 +255,7 @@ def test_a_store_that_goes_away_while_words_are_taken_loses_none(bot_: Bot, monk
 
 def test_nothing_is_looked_up_before_the_bot_listens(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said between the look-up and the first event would be missed."""
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    monkeypatch.setattr(bot.connection.catch_up, "TICK_S", 0.001)
     key = known(bot_, "what sold best?")
     missed(bot_, "only 2023", key)
     listens, asked = threading.Event(), threading.Event()
@@ -312,7 +312,7 @@ def test_a_store_that_is_away_for_long_uses_up_no_tries(bot_: Bot, monkeypatch: 
     bot_.catch_up.note_start()
     with monkeypatch.context() as away:
         away.setattr(Store, "known_messages", unreachable)
-        for _ in range(2 * bot.catch_up.MAX_TRIES):
+        for _ in range(2 * bot.connection.catch_up.MAX_TRIES):
             assert not bot_.catch_up.look_up_one()
     bot_.look_up_all()
     assert bot_.taken == ["only 2023"]

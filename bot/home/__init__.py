@@ -1,0 +1,1 @@
+"""The app's home: its page, its forms, its windows of threads, schedules and memory."""

@@ -1,0 +1,1 @@
+"""What people press, choose and submit in a thread: one module for each kind of message of ours."""
