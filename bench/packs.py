@@ -16,7 +16,7 @@ from pathlib import Path
 from core.blobs import Blobs
 from executor.client import SessionClient
 from executor.launch import running_host
-from workers.turn.packs import Pack, PackStore
+from workers.turn.transfer.packs import Pack, PackStore
 
 CELLS = 9
 BEGIN = "import numpy as np\nrandom = np.random.default_rng(1)\narray = random.random(2_500_000)"

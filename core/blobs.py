@@ -24,7 +24,7 @@ _NAME = re.compile(r"(?!\.+$)[\w.-]{1,200}", re.ASCII)
 
 Item = TypeVar("Item")
 PACK = "pack-"
-"""How the names of the objects begin that describe a thread's session (`workers/turn/packs.py`)."""
+"""How the names of the objects begin that describe a thread's session (`workers/turn/transfer/packs.py`)."""
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 3, 8, 2
 """An object store that says nothing for `READ_TIMEOUT_S` is asked once more, and then counts as unavailable."""
 

@@ -17,7 +17,7 @@ from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules import Runner, begin_due
 from workers.sources.broker.client import BrokerClient
-from workers.turn.clean_room import Room
+from workers.turn.clean_rooms.room import Room
 
 ASK = (
     "orders = query('select amount, customer from orders where amount is not null', source='shop')\n"

@@ -51,15 +51,15 @@ from workers.service.clean_rooms import Checker
 from workers.service.context import LEASE_TTL_S, WorkerContext
 from workers.sources.broker.client import BrokerClient
 from workers.tools.client import ToolsClient
-from workers.turn.clean_room import Room
+from workers.turn.clean_rooms.room import Room
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 from workers.turn.prompts import load_prompts
-from workers.turn.session_transfer import SessionTransfer
 from workers.turn.stop_check import StopBoard
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.session_transfer import SessionTransfer
+from workers.turn.transfer.unexported import Unexported
 
 Json = dict[str, Any]
 

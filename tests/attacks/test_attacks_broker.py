@@ -23,8 +23,8 @@ from executor.values import Sandbox
 from workers.agent.turn import SourceNote
 from workers.service.broker_process import BrokerProcess
 from workers.sources.broker.client import BrokerClient
-from workers.turn import source_requests
-from workers.turn.source_requests import SourceRequests
+from workers.turn.requests import sources as source_requests
+from workers.turn.requests.sources import SourceRequests
 
 TOML = """
 [sources.shop]

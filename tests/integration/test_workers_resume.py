@@ -34,8 +34,8 @@ from workers.service.backoff import MOST_CRASHES
 from workers.service.context import WorkerContext, opened
 from workers.turn.context import TurnContext
 from workers.turn.files import ThreadFiles
-from workers.turn.session_transfer import SessionTransfer
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.session_transfer import SessionTransfer
+from workers.turn.transfer.unexported import Unexported
 
 pytestmark = [pytest.mark.integration, pytest.mark.early]
 
@@ -207,7 +207,7 @@ OUTSIDE = {
     *("record_message", "change_message", "delete_message", "note_thread"),  # the bot's, when a message comes
     *("purge_thread", "purge_order_done", "contents_deleted", "audit"),  # an administrator's or the janitor's
     *("raise_fence", "take_thread"),  # a lease is taken before its turn goes on
-    "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
+    "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/mail/test_mail_talk.py
     "note_left_call",  # nobody stops a model's call: tests/unit/workers/turn/test_turn_stopping.py
     *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything

@@ -32,9 +32,9 @@ from workers.turn.downloads import Downloader, is_slacks, look_up_with
 from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 from workers.turn.prompts import load_prompts
-from workers.turn.session_transfer import SessionTransfer
 from workers.turn.stop_check import StopBoard
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.session_transfer import SessionTransfer
+from workers.turn.transfer.unexported import Unexported
 from workers.turn.waiting import Waiting
 
 LEASE_TTL_S = 10

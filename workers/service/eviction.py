@@ -11,7 +11,7 @@ from core.leases import Leases
 from core.store import Store
 from core.telemetry import get_logger
 from executor.client import HostUnavailable, RequestError, SessionClient
-from workers.turn.session_transfer import SessionTransfer
+from workers.turn.transfer.session_transfer import SessionTransfer
 
 log = get_logger(__name__)
 

@@ -34,7 +34,7 @@ from workers.service.queue_status import QueueStatus
 from workers.service.schedules import begin_due
 from workers.service.sweep_lease import Newest, SweepLease
 from workers.service.tempdir import sweep_tempdirs
-from workers.turn.clean_room import clear_room
+from workers.turn.clean_rooms.room import clear_room
 
 log = get_logger(__name__)
 

@@ -14,7 +14,7 @@ from core.store import Store
 from core.telemetry import get_logger
 from executor.client import SessionClient
 from workers.service.context import LEASE_TTL_S, session_transfer
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.unexported import Unexported
 
 log = get_logger(__name__)
 

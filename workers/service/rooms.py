@@ -17,7 +17,7 @@ from core.slack.writer import SlackWriter
 from core.store import Store
 from executor.client import SessionClient
 from workers.service.context import downloader
-from workers.turn.clean_room import Room
+from workers.turn.clean_rooms.room import Room
 from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 

@@ -29,9 +29,9 @@ from workers.schedules.drift import drift, newest_of
 from workers.schedules.telling import called
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
-from workers.turn.clean_room import Room
+from workers.turn.clean_rooms.room import Room
 from workers.turn.files import DESCRIBE_TIMEOUT_S
-from workers.turn.live_rows import LiveRows
+from workers.turn.requests.live_rows import LiveRows
 from workers.turn.telling import told_in
 
 TRIES = 5

@@ -27,7 +27,7 @@ from workers.service.schedule_posts import SchedulePosts
 from workers.service.scheduled_runs import TRIES, ScheduledRuns, is_day_off
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
-from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken
 
 log = get_logger(__name__)
 

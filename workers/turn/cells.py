@@ -19,13 +19,13 @@ from workers.agent.actions import RunCell
 from workers.agent.prompt.memory import decided_on_cell
 from workers.agent.redrawn import titles_drawn_again
 from workers.memory.functions.importing import setup_code
-from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
 from workers.turn.holding import share_files
 from workers.turn.limits import not_run, refused_import
 from workers.turn.live import LineWatch, LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
+from workers.turn.requests.dispatch import CellRequests
 from workers.turn.sessions import ready_session, with_session_host
 from workers.turn.silence import SilenceWatch
 from workers.turn.stop_check import stopped_by

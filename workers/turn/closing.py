@@ -27,12 +27,12 @@ from workers.agent.turn import files_of
 from workers.delivery.deliver import end_slot
 from workers.delivery.reports import render_report
 from workers.turn.cells import export
-from workers.turn.checking import check_before, order_of
+from workers.turn.clean_rooms.checking import check_before, order_of
 from workers.turn.context import RetryLater
 from workers.turn.handover import report_of
 from workers.turn.holding import hold_files, show_held
-from workers.turn.inbox import author_of
 from workers.turn.live import show_progress
+from workers.turn.mail.inbox import author_of
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import as_people_see, privacy_of
 from workers.turn.unposted import tell_refused

@@ -16,8 +16,8 @@ from workers.models.base import Model
 from workers.sources.broker.client import BrokerClient
 from workers.tools.client import ToolsClient
 from workers.turn.files import ThreadFiles
-from workers.turn.session_transfer import SessionTransfer
 from workers.turn.stop_check import StopBoard
+from workers.turn.transfer.session_transfer import SessionTransfer
 from workers.turn.waiting import Waiting
 
 

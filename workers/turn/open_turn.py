@@ -16,14 +16,14 @@ from workers.agent.turn import AgentLimits, Environment, SourceNote, Told, ToolS
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView, TurnState, progress_of
 from workers.models.base import Model
-from workers.turn.access import permitted_mail
+from workers.turn.access.messages import permitted_mail
+from workers.turn.access.sources import allowed_sources, people_of, question_of
+from workers.turn.access.tools import allowed_servers
 from workers.turn.budgets import allowance, cost_bound
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
 from workers.turn.selected import Selected
-from workers.turn.source_access import allowed_sources, people_of, question_of
 from workers.turn.telling import told_in
-from workers.turn.tool_access import allowed_servers
 
 _BY_RULES = "offline-analyst"
 """The model that has no second way: its rules would give the same code again."""

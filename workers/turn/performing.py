@@ -34,14 +34,14 @@ from workers.agent.actions import (
 )
 from workers.agent.consequences import step_of
 from workers.agent.turn import Turn
-from workers.turn.access import note_command
+from workers.turn.access.messages import note_command
 from workers.turn.cells import run_cell
+from workers.turn.clean_rooms.learning import propose_function, try_function
+from workers.turn.clean_rooms.second_route import run_route
 from workers.turn.closing import close, rest
 from workers.turn.commands import CommandThread, handler_of
-from workers.turn.learning import propose_function, try_function
 from workers.turn.model_call import ask_model
 from workers.turn.open_turn import OpenTurn
-from workers.turn.second_route import run_route
 from workers.turn.sessions import with_session_host
 
 

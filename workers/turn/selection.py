@@ -21,14 +21,14 @@ from executor.client import HostUnavailable
 from workers.agent.about_steps import chosen_model
 from workers.agent.thread.inbox import as_command
 from workers.agent.thread.selection import CarryOut, Drop, Open, Reopen, Rest, select
-from workers.turn.access import note_command
+from workers.turn.access.messages import note_command
 from workers.turn.arrival import bring, sentence
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
-from workers.turn.inbox import author_of
-from workers.turn.preferring import asker_of, preferences_of, preferred
+from workers.turn.mail.inbox import author_of
+from workers.turn.mail.preferring import asker_of, preferences_of, preferred
+from workers.turn.mail.talk import unread_mail
 from workers.turn.selected import Selected
-from workers.turn.talk import unread_mail
 from workers.turn.unposted import tell_refused
 
 log = get_logger(__name__)

@@ -13,8 +13,8 @@ from workers.memory.playbooks.page import Input
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import Refused, SourceError
+from workers.turn.access.sources import SCHEMA_S, refusal_of
 from workers.turn.context import TurnContext
-from workers.turn.source_access import SCHEMA_S, refusal_of
 
 log = get_logger(__name__)
 

@@ -12,8 +12,8 @@ from core.telemetry import get_logger
 from core.values import Language, ThreadKey
 from workers.memory.functions.importing import imports_team, named_in
 from workers.memory.team import TeamMemory, memory_of
+from workers.turn.access.sources import question_of
 from workers.turn.context import TurnContext
-from workers.turn.source_access import question_of
 from workers.turn.source_tables import tables_now
 
 log = get_logger(__name__)

@@ -29,7 +29,7 @@ from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import BuildCost, cost_bound, expensive_build
 from workers.turn.build_model import BuildModel
 from workers.turn.commands.thread import CommandThread
-from workers.turn.inbox import file_waited
+from workers.turn.mail.inbox import file_waited
 
 log = get_logger(__name__)
 

@@ -10,7 +10,7 @@ from core.slack.text import escape
 from core.slack.uploads import Upload
 from core.steps import Step
 from workers.agent.about_steps import cells, data_held
-from workers.turn.access import held_back
+from workers.turn.access.messages import held_back
 from workers.turn.commands.thread import CommandThread
 from workers.turn.handover import handover, last_report
 from workers.turn.privacy import as_people_see, privacy_in

@@ -22,7 +22,7 @@ from workers.agent.about_steps import data_held, ending
 from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.thread.replaying import COMMAND, TURN, Cut, belongs, cut_at, cut_before, replay, until
 from workers.agent.thread.states import TimedTurn, last_state
-from workers.turn.access import held_back
+from workers.turn.access.messages import held_back
 from workers.turn.commands.context import slot_of, target_of
 from workers.turn.commands.thread import CommandThread
 

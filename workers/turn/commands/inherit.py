@@ -25,7 +25,7 @@ from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import OUTPUT_CHARS
 from workers.turn.commands.fork import left_out_lines
 from workers.turn.commands.thread import CommandThread
-from workers.turn.kept_rows import answers_again
+from workers.turn.requests.kept_rows import answers_again
 from workers.turn.stop_check import stopped_by
 
 log = get_logger(__name__)

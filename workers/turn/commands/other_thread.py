@@ -14,7 +14,7 @@ from core.thread_cells import Held
 from core.thread_links import imported_name, lone_link
 from core.values import IncomingMessage, ThreadKey
 from workers.agent.about_steps import data_held
-from workers.turn.access import held_back
+from workers.turn.access.messages import held_back
 from workers.turn.commands.thread import CommandThread
 
 

@@ -24,11 +24,11 @@ from workers.memory.playbooks.page import Playbook, file_name, lint, write_playb
 from workers.memory.playbooks.shelf import PLAYBOOKS
 from workers.memory.playbooks.showing import UNSHOWN
 from workers.memory.team import memory_of
-from workers.turn.access import held_back
-from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.access.messages import held_back
+from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken
+from workers.turn.clean_rooms.second_input import SecondRun, second_run, with_second
 from workers.turn.commands.memory import propose
 from workers.turn.commands.thread import CommandThread
-from workers.turn.second_input import SecondRun, second_run, with_second
 from workers.turn.source_tables import tables_now, with_types
 from workers.turn.team_memory import spaces_in
 

@@ -29,8 +29,8 @@ from workers.delivery.reports import command_line
 from workers.delivery.reports.command_line import DATA_BYTES, Option, Program
 from workers.memory.playbooks.drafting import Draft, draft
 from workers.sources.errors import SourceError
-from workers.turn.access import held_back
-from workers.turn.clean_room import Room, RoomTaken
+from workers.turn.access.messages import held_back
+from workers.turn.clean_rooms.room import Room, RoomTaken
 from workers.turn.commands.playbook import reported, upto
 from workers.turn.commands.schedule import unseeded
 from workers.turn.commands.thread import CommandThread

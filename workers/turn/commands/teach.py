@@ -16,10 +16,10 @@ from workers.agent.report.rerun import plan
 from workers.agent.thread.effective_steps import effective_steps
 from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
 from workers.memory.team import memory_of
+from workers.turn.clean_rooms.second_input import second_run, with_second
 from workers.turn.commands.memory import draw, settled_as, tell_late
 from workers.turn.commands.playbook import drafted_from, reported, run_again
 from workers.turn.commands.thread import CommandThread
-from workers.turn.second_input import second_run, with_second
 
 log = get_logger(__name__)
 

@@ -17,7 +17,7 @@ from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import opens_turn
 from workers.agent.turn import Told
-from workers.turn.access import permitted_mail
+from workers.turn.access.messages import permitted_mail
 from workers.turn.context import TurnContext
 from workers.turn.holding import asked_about, held, must_wait, show_held, stored
 from workers.turn.open_turn import OpenTurn

@@ -17,7 +17,7 @@ from workers.models.scripted import ScriptedModel
 from workers.service import last_exports
 from workers.service.last_exports import export_the_rest
 from workers.service.supervisor import Supervisor
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.unexported import Unexported
 
 REPORT = finish("It is **7**.")
 ONE = cell("n = 1\nprint('n is', n)", "One")

@@ -20,7 +20,7 @@ from workers.models.scripted import ScriptedModel
 from workers.service.schedule_posts import SchedulePosts
 from workers.service.schedules import Runner, begin_due
 from workers.sources.errors import SourceAway
-from workers.turn.clean_room import Room
+from workers.turn.clean_rooms.room import Room
 
 JAN = b"region,amount\nNorth,1200\nSouth,800\nEast,900\nWest,1000\n"
 FEB = b"region,amount\nNorth,1500\nSouth,800\nEast,900\nWest,1000\n"

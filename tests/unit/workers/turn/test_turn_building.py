@@ -123,7 +123,7 @@ def test_a_requirement_file_that_slack_does_not_give_is_waited_for_no_longer_tha
         world.run(key)
         assert world.put_off(key)
     assert world.text(key).count("Slack does not give me the file greet.toml at the moment") == 1
-    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    monkeypatch.setattr("workers.turn.mail.inbox.FILE_WAIT", timedelta())
     world.run(key)
     assert "greet.toml" in world.text(key)
     assert "Slack has not given it to me for about ten minutes" in world.text(key)

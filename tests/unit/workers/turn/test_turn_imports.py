@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_turn_second_route import FIRST_CODE, READ, REPORT, TOTAL, asked, route, second
+from test_clean_rooms_second_route import FIRST_CODE, READ, REPORT, TOTAL, asked, route, second
 from turn_world import BEN, NewWorld, World, cell
 
 LISTED = '[sandbox]\nimports = ["base", "csv"]\n'

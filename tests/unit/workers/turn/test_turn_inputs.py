@@ -130,7 +130,7 @@ def test_a_file_that_stays_away_is_waited_for_no_longer_than_was_said(
     for _ in range(3):
         world.run(key)
         assert world.put_off(key)
-    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    monkeypatch.setattr("workers.turn.mail.inbox.FILE_WAIT", timedelta())
     world.settle(key)
     assert world.statuses(key) == ["stopped"]
     assert "a.csv: Slack has not given it to me for about ten minutes" in world.text(key)
@@ -147,7 +147,7 @@ def test_a_later_file_is_waited_for_again(world: World, monkeypatch: pytest.Monk
     key = world.say("what is in it?", files={"a.csv": b"x\n1\n"})
     world.run(key)
     world.slack.heal()
-    monkeypatch.setattr("workers.turn.inbox.FILE_WAIT", timedelta())
+    monkeypatch.setattr("workers.turn.mail.inbox.FILE_WAIT", timedelta())
     world.run(key)
     assert world.put_off(key)
     assert "Slack does not give me the file b.csv at the moment" in world.text(key)

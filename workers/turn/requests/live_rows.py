@@ -33,7 +33,7 @@ from workers.schedules.results import described
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Answered, Ask, Request, why_refused
 from workers.sources.errors import LimitReached, Refused, SourceAway, SourceError
-from workers.turn.kept_rows import asked_of
+from workers.turn.requests.kept_rows import asked_of
 
 log = get_logger(__name__)
 

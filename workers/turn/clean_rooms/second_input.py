@@ -23,10 +23,10 @@ from workers.agent.thread.effective_steps import effective_steps
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules.drift import drift, fits, pattern_of
 from workers.schedules.telling import Changed, lines
-from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken
 from workers.turn.context import TurnContext
 from workers.turn.files import DESCRIBE_TIMEOUT_S
-from workers.turn.kept_rows import KeptRows
+from workers.turn.requests.kept_rows import KeptRows
 
 log = get_logger(__name__)
 

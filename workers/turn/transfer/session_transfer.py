@@ -24,8 +24,8 @@ from core.values import Lease
 from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.exported import ExportedSession
 from executor.frames import ProtocolError
-from workers.turn.packs import Pack, PackStore, Plan, size_of
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.packs import Pack, PackStore, Plan, size_of
+from workers.turn.transfer.unexported import Unexported
 
 log = get_logger(__name__)
 

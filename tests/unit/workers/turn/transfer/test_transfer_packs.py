@@ -12,7 +12,7 @@ from core.blobs import Blobs, Objects
 from core.errors import BlobMissing
 from executor.exported import ExportedSession
 from executor.frames import Message
-from workers.turn.packs import Pack, PackStore, size_of
+from workers.turn.transfer.packs import Pack, PackStore, size_of
 
 THREAD = "T1:C1:100.000001"
 ARRAY = random.Random(1).randbytes(4 << 20)

@@ -29,9 +29,9 @@ from workers.agent.text import clip, one_line
 from workers.tools.client import LOST, ToolsClient
 from workers.tools.errors import LimitReached, Refused, ToolAway, ToolError, ToolFailed
 from workers.tools.requests import Request, ToolAsk, asked_of, written
-from workers.turn.access import why_not_own
+from workers.turn.access.messages import why_not_own
+from workers.turn.access.tools import refusal_of
 from workers.turn.open_turn import OpenTurn
-from workers.turn.tool_access import refusal_of
 
 log = get_logger(__name__)
 

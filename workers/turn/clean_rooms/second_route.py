@@ -13,13 +13,13 @@ from workers.agent.actions import RunRoute
 from workers.agent.report.second_route import read_answers
 from workers.agent.text import clip
 from workers.sources.errors import Refused
-from workers.turn.checking import inputs_of
-from workers.turn.clean_room import Room, RoomTaken
+from workers.turn.clean_rooms.checking import inputs_of
+from workers.turn.clean_rooms.room import Room, RoomTaken
 from workers.turn.limits import refused_import
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
-from workers.turn.source_requests import SourceRequests
+from workers.turn.requests.sources import SourceRequests
 
 log = get_logger(__name__)
 

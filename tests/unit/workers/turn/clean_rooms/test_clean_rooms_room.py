@@ -22,7 +22,7 @@ from core.steps import Step, Undone
 from core.values import Lease, ThreadKey
 from tryout import replay
 from workers.models.scripted import ScriptedModel
-from workers.turn import clean_room
+from workers.turn.clean_rooms import room as clean_room
 
 CSV = {"sales.csv": b"region,amount\nNorth,1200\nSouth,800\n"}
 READ = "import csv\nrows = list(csv.DictReader(open('sales.csv')))"

@@ -20,7 +20,7 @@ from core.suggesting import suggestions
 from core.telemetry import get_logger
 from core.values import IncomingMessage, Lease, ThreadKey
 from workers.agent.turn import files_of
-from workers.turn.access import OpenSteps, permitted_mail
+from workers.turn.access.messages import OpenSteps, permitted_mail
 from workers.turn.context import TurnContext
 
 log = get_logger(__name__)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from schedule_world import ASK, REPORT, TEAM, Shop, of_file
-from test_turn_clean_room import outcome
+from test_clean_rooms_room import outcome
 from turn_world import ANA, NewWorld, World, cell
 
 from core.blobs import Blobs
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
-from workers.turn import kept_rows
+from workers.turn.requests import kept_rows
 
 LOOK = "print(tables('shop'))\nprint(columns('orders', 'shop'))\nprint(search_schema('orders', 'shop'))\n"
 

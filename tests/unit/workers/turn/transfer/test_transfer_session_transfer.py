@@ -14,8 +14,8 @@ from executor.exported import ExportedSession
 from executor.fake import FakeSessions
 from executor.slices import at_once
 from workers.models.scripted import ScriptedModel
-from workers.turn.packs import PackStore
-from workers.turn.unexported import Unexported
+from workers.turn.transfer.packs import PackStore
+from workers.turn.transfer.unexported import Unexported
 
 REPORT = finish("It is **7**.")
 ONE = cell("n = 1", "One")

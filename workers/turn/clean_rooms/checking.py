@@ -10,7 +10,7 @@ from core.slack.blocks import SlackMessage
 from core.telemetry import get_logger
 from core.values import StoredFile
 from executor.client import HostUnavailable, RequestError
-from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 

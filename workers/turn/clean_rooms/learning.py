@@ -21,7 +21,7 @@ from workers.memory.functions.proof import MOST_BROKEN, TOTAL_S, broken_versions
 from workers.memory.functions.shelf import TESTED, UNTESTED, uses
 from workers.memory.functions.static import has_property, signature_of
 from workers.memory.team import memory_of
-from workers.turn.clean_room import Room, RoomTaken
+from workers.turn.clean_rooms.room import Room, RoomTaken
 from workers.turn.limits import refused_import
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn

@@ -33,11 +33,11 @@ from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request, why_refused
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
-from workers.turn.access import why_not_own
-from workers.turn.kept_rows import asked_of, keep_answer, keep_rows, room_left
+from workers.turn.access.messages import why_not_own
+from workers.turn.access.sources import is_private, refusal_of
 from workers.turn.open_turn import OpenTurn
-from workers.turn.private_answer import take_to_direct_message
-from workers.turn.source_access import is_private, refusal_of
+from workers.turn.requests.kept_rows import asked_of, keep_answer, keep_rows, room_left
+from workers.turn.requests.private_answer import take_to_direct_message
 from workers.turn.telling import with_placeholders
 
 log = get_logger(__name__)

@@ -30,9 +30,9 @@ from workers.agent.about_steps import has_readable_file, last_answer, unread_fil
 from workers.agent.thread.inbox import AuthorOf, Reading, read_mail
 from workers.turn.context import TurnContext
 from workers.turn.live import show_progress
+from workers.turn.mail.talk import unread_mail
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
-from workers.turn.talk import unread_mail
 from workers.turn.team_memory import recalled_for
 
 FILE_WAIT = timedelta(minutes=10)

@@ -9,8 +9,8 @@ from core.errors import SlackUnreachable
 from core.steps import Step
 from core.values import ThreadKey
 from workers.agent.turn import ToolNote, ToolServerNote
+from workers.turn.access.sources import people_of
 from workers.turn.context import TurnContext
-from workers.turn.source_access import people_of
 
 
 def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], server: str, author: str = "") -> str:

@@ -11,7 +11,7 @@ from turn_world import Death, Json, Meanwhile, NewWorld, World, cell, failure, f
 
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
-from workers.turn import clean_room
+from workers.turn.clean_rooms import room as clean_room
 
 CSV = {"sales.csv": b"region,amount\nNorth,1200\nSouth,800\n"}
 READ = "import csv\nrows = list(csv.DictReader(open('sales.csv')))"

@@ -32,7 +32,7 @@ from workers.memory.functions.importing import setup_code
 from workers.privacy.masking import restored, values_of
 from workers.turn.cell_results import cell_ran
 from workers.turn.files import ThreadFiles
-from workers.turn.kept_rows import answers_again
+from workers.turn.requests.kept_rows import answers_again
 from workers.turn.stop_check import StopCheck, stopped_by
 
 log = get_logger(__name__)

@@ -7,8 +7,8 @@ from typing import Any
 
 from workers.agent.actions import RunCell
 from workers.turn.open_turn import OpenTurn
-from workers.turn.source_requests import SourceRequests
-from workers.turn.tool_requests import ToolRequests
+from workers.turn.requests.sources import SourceRequests
+from workers.turn.requests.tools import ToolRequests
 
 
 class CellRequests:

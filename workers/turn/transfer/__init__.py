@@ -1,0 +1,1 @@
+"""A thread's session in the file store, so that the thread can go on at another node."""
