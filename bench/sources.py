@@ -30,7 +30,7 @@ from core.settings import load_settings
 from core.team_settings import SourceSettings
 from executor.client import SessionClient, WithFile
 from executor.launch import running_host
-from workers.service.broker_process import BrokerProcess
+from workers.service.processes.broker import BrokerProcess
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.opening import named_source, open_source

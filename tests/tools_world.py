@@ -12,8 +12,8 @@ from pathlib import Path
 from patience import PATIENCE_S
 
 from core.settings import Settings
-from workers.service.held_secrets import memory_file
-from workers.service.tools_process import ToolsProcess
+from workers.service.processes.held_secrets import memory_file
+from workers.service.processes.tools import ToolsProcess
 from workers.tools.client import ToolsClient
 
 SCRIPT = str(Path(__file__).with_name("mcp_servers.py"))

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from core.settings import Settings, environment_with
-from workers.service.held_secrets import memory_file
-from workers.service.tools_process import ToolsProcess
+from workers.service.processes.held_secrets import memory_file
+from workers.service.processes.tools import ToolsProcess
 from workers.tools.client import ToolsClient
 from workers.tools.errors import ToolError
 

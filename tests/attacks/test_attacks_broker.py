@@ -21,7 +21,7 @@ from executor.client import SessionClient
 from executor.launch import running_host
 from executor.values import Sandbox
 from workers.agent.turn import SourceNote
-from workers.service.broker_process import BrokerProcess
+from workers.service.processes.broker import BrokerProcess
 from workers.sources.broker.client import BrokerClient
 from workers.turn.requests import sources as source_requests
 from workers.turn.requests.sources import SourceRequests

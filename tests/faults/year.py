@@ -26,8 +26,8 @@ from turn_world import World, cell, finish, hurried, new_database, question
 from core.store.purge import KEPT
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
-from workers.service.eviction import Eviction
-from workers.service.purges import carry_out_orders, keep_retention
+from workers.service.sweeping.eviction import Eviction
+from workers.service.sweeping.purges import carry_out_orders, keep_retention
 
 DAYS = 365
 RETENTION_DAYS = 90

@@ -24,7 +24,7 @@ from core.slack.client import ours, web_client
 from core.store.history import History
 from core.turn_metrics import CountedUntil, TurnMetrics
 from executor.client import HostUnavailable, SessionClient
-from workers.service.process_health import ProcessHealth
+from workers.service.processes.health import ProcessHealth
 from workers.service.session_metrics import SessionMetrics
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway

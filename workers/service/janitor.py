@@ -25,15 +25,15 @@ from executor.client import HostUnavailable, RequestError, SessionClient
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.context import LEASE_TTL_S, session_transfer
-from workers.service.eviction import Eviction
-from workers.service.expiry import expire_questions
-from workers.service.process_registry import sweep_file
-from workers.service.purges import carry_out_orders, keep_retention
-from workers.service.put_notes import PutNotes
+from workers.service.processes.registry import sweep_file
 from workers.service.queue_status import QueueStatus
-from workers.service.schedules import begin_due
-from workers.service.sweep_lease import Newest, SweepLease
-from workers.service.tempdir import sweep_tempdirs
+from workers.service.schedules.due import begin_due
+from workers.service.sweeping.eviction import Eviction
+from workers.service.sweeping.expiry import expire_questions
+from workers.service.sweeping.purges import carry_out_orders, keep_retention
+from workers.service.sweeping.put_notes import PutNotes
+from workers.service.sweeping.sweep_lease import Newest, SweepLease
+from workers.service.sweeping.tempdir import sweep_tempdirs
 from workers.turn.clean_rooms.room import clear_room
 
 log = get_logger(__name__)

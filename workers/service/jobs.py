@@ -20,8 +20,8 @@ from core.values import Lease, ThreadKey
 from workers.delivery.card import finish_late_cards
 from workers.service.context import WorkerContext, opened
 from workers.service.janitor import not_at_work, notify
-from workers.service.put_notes import noting_contents
-from workers.service.tempdir import job_tempdir
+from workers.service.sweeping.put_notes import noting_contents
+from workers.service.sweeping.tempdir import job_tempdir
 from workers.turn import runner
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.uninstalled import end_uninstalled

@@ -25,7 +25,7 @@ from core.settings import Settings
 from core.store import Store
 from core.telemetry import get_logger
 from workers.service import jobs
-from workers.service.forked_processes import DRAIN_S
+from workers.service.processes.forked import DRAIN_S
 from workers.service.turn_pool import TurnPool
 from workers.service.wake_job import signed_jobs
 

@@ -39,20 +39,21 @@ from core.telemetry import configure_logging, get_logger, log_uncaught
 from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
-from workers.service import clean_rooms, health, janitor, jobs, rq_worker, schedules, vectors
-from workers.service.broker_process import BrokerProcess
-from workers.service.forked_processes import ForkedProcesses, Target
-from workers.service.held_secrets import Held, hold_secrets
+from workers.service import clean_rooms, health, janitor, jobs, rq_worker, vectors
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
-from workers.service.process_registry import (
+from workers.service.processes.broker import BrokerProcess
+from workers.service.processes.forked import ForkedProcesses, Target
+from workers.service.processes.held_secrets import Held, hold_secrets
+from workers.service.processes.registry import (
     SUPERVISOR,
     end_stopped_processes,
     registry_file,
     sweep_file,
     write_registry,
 )
-from workers.service.purges import carry_out_orders
-from workers.service.session_host import SessionHost
+from workers.service.processes.session_host import SessionHost
+from workers.service.processes.tools import ToolsProcess
+from workers.service.schedules import due as schedules
 from workers.service.start_checks import (
     START_TIMEOUT_S,
     CannotStart,
@@ -62,7 +63,7 @@ from workers.service.start_checks import (
     refuse_wrong_token,
     wait_for_redis,
 )
-from workers.service.tools_process import ToolsProcess
+from workers.service.sweeping.purges import carry_out_orders
 from workers.service.warmup import warm_up, warm_up_store
 
 log = get_logger(__name__)

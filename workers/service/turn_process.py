@@ -33,7 +33,7 @@ from core.telemetry import bind_fields, get_logger
 from workers.delivery.card import finish_late_cards
 from workers.service import jobs
 from workers.service.context import WorkerContext, opened
-from workers.service.tempdir import job_tempdir
+from workers.service.sweeping.tempdir import job_tempdir
 from workers.turn.waiting import Waiting
 
 log = get_logger(__name__)

@@ -19,7 +19,8 @@ from core.errors import SlackFailed
 from core.health import Missing
 from core.settings import Settings, load_settings
 from executor.values import Sandbox
-from workers.service import health, process_registry
+from workers.service import health
+from workers.service.processes import registry as process_registry
 from workers.service.supervisor import forked_targets
 
 NOBODY: Any = None

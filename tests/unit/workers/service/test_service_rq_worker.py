@@ -20,7 +20,7 @@ from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE
 from core.settings import load_settings
 from core.store import Store
 from workers.service import jobs, rq_worker
-from workers.service.forked_processes import DRAIN_S
+from workers.service.processes.forked import DRAIN_S
 from workers.service.rq_worker import CUT_OFF_S, LOST_S, NodeWorker, node_worker
 from workers.service.turn_pool import TurnPool
 

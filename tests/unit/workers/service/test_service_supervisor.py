@@ -17,9 +17,11 @@ import pytest
 from core.queue import Wakes, nodes, signatures_of
 from core.settings import Settings, load_settings
 from core.store import Store
-from workers.service import clean_rooms, forked_processes, health, janitor, rq_worker, schedules
+from workers.service import clean_rooms, health, janitor, rq_worker
 from workers.service import supervisor as module
-from workers.service.process_registry import live_processes, registry_file, write_registry
+from workers.service.processes import forked as forked_processes
+from workers.service.processes.registry import live_processes, registry_file, write_registry
+from workers.service.schedules import due as schedules
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
 

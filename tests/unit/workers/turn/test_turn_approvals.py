@@ -23,7 +23,7 @@ from core.slack.writer import SlackWriter
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
-from workers.service.expiry import expire_questions
+from workers.service.sweeping.expiry import expire_questions
 
 EVERY = '[approvals]\nask = "every cell"\n'
 ADD = "n = 1\nprint(n)"

@@ -23,7 +23,7 @@ from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
-from workers.service.expiry import expire_questions
+from workers.service.sweeping.expiry import expire_questions
 
 PLAN = '[approvals]\nask = "plan"\n'
 TWO = '[approvals]\nask = "plan"\npeople = 2\n\n[access]\napprove = ["members"]\n'

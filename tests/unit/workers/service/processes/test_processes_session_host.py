@@ -21,8 +21,8 @@ from executor.counters import Counters
 from executor.frames import encode, read_message
 from executor.sandbox.probe import Level
 from executor.values import HostInfo, Sandbox
-from workers.service import session_host as module
-from workers.service.session_host import SessionHost
+from workers.service.processes import session_host as module
+from workers.service.processes.session_host import SessionHost
 from workers.service.start_checks import CannotStart
 
 pytestmark = pytest.mark.process

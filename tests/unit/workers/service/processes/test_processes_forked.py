@@ -13,8 +13,8 @@ from patience import eventually
 
 from core.settings import Settings, load_settings
 from executor.processes import is_stopped, started_at
-from workers.service import forked_processes
-from workers.service.forked_processes import ForkedProcesses
+from workers.service.processes import forked as forked_processes
+from workers.service.processes.forked import ForkedProcesses
 
 
 def waits(settings: Settings) -> None:

@@ -10,7 +10,7 @@ import pytest
 from patience import PATIENCE_S, eventually
 
 from core.store import StoreUnreachable
-from workers.service.sweep_lease import Newest, SweepLease
+from workers.service.sweeping.sweep_lease import Newest, SweepLease
 
 
 @pytest.fixture

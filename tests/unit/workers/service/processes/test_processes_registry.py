@@ -17,7 +17,7 @@ from patience import eventually
 
 from core.settings import Settings, load_settings
 from executor.processes import is_stopped
-from workers.service.process_registry import (
+from workers.service.processes.registry import (
     SUPERVISOR,
     WATCHED_S,
     Restarts,

@@ -13,7 +13,7 @@ from core.purging import delete_contents, purge_thread
 from core.values import ThreadKey
 from workers.delivery.reports import Report, ReportInput, render_report
 from workers.models.scripted import ScriptedModel
-from workers.service.put_notes import HALF_S, give_up_noted
+from workers.service.sweeping.put_notes import HALF_S, give_up_noted
 from workers.turn import closing
 
 

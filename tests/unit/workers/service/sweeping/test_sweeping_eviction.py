@@ -11,7 +11,7 @@ from turn_world import Meanwhile, NewWorld, World, cell, finish
 from core.blobs import Objects
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
-from workers.service.eviction import Eviction
+from workers.service.sweeping.eviction import Eviction
 
 REPORT = finish("It is **42**.")
 DAY_S = timedelta(days=1).total_seconds()

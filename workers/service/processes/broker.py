@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.settings import Settings
 from executor.watchdog import Watchdog
-from workers.service.sidecar_process import PING_S, SidecarProcess
+from workers.service.processes.sidecar import PING_S, SidecarProcess
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
 

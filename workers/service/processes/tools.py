@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.settings import Settings
 from executor.watchdog import Watchdog
-from workers.service.sidecar_process import PING_S, SidecarProcess
+from workers.service.processes.sidecar import PING_S, SidecarProcess
 from workers.tools.client import ToolsClient
 from workers.tools.errors import ToolAway
 

@@ -23,7 +23,7 @@ from core.settings import Settings, load_settings
 from core.store.history import History
 from executor.watchdog import Watchdog
 from workers.service import health
-from workers.service.broker_process import BrokerProcess
+from workers.service.processes.broker import BrokerProcess
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import LimitReached, SourceError
@@ -35,8 +35,8 @@ FIRST, SECOND = "planted-pla", "nted-4711"  # never side by side in a process, u
 SERVICE = """
 import json, os, sys
 from core.settings import load_settings
-from workers.service.broker_process import BrokerProcess
-from workers.service.held_secrets import hold_secrets
+from workers.service.processes.broker import BrokerProcess
+from workers.service.processes.held_secrets import hold_secrets
 from workers.sources.broker.client import BrokerClient
 
 settings = load_settings()
@@ -103,7 +103,7 @@ def test_a_url_in_the_environment_is_in_the_broker_alone(tmp_path: Path) -> None
     settings_in(tmp_path, '[sources.shop]\nurl_env = "SHOP_URL"\n')
     url = f"sqlite:///{tmp_path}/shop.db?{FIRST}{SECOND}"
     environment = {**os.environ, "SHOP_URL": url, "THREADBOOK_HOME": str(tmp_path)}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[4])
+    environment["PYTHONPATH"] = str(Path(__file__).parents[5])
     command = [sys.executable, "-c", SERVICE]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, cwd=tmp_path, text=True, **pipes) as service:

@@ -14,7 +14,7 @@ from patience import PATIENCE_S, eventually
 from tools_world import table
 
 from core.settings import load_settings
-from workers.service.tools_process import ToolsProcess
+from workers.service.processes.tools import ToolsProcess
 from workers.tools.client import ToolsClient
 
 pytestmark = pytest.mark.process
@@ -23,8 +23,8 @@ SECRET = "planted-t0ken-4711"
 SERVICE = """
 import json, os, threading
 from core.settings import load_settings
-from workers.service.held_secrets import hold_secrets
-from workers.service.tools_process import ToolsProcess
+from workers.service.processes.held_secrets import hold_secrets
+from workers.service.processes.tools import ToolsProcess
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Request
 
@@ -43,7 +43,7 @@ process.stop()
 def test_a_secret_in_the_environment_leaves_the_service_and_reaches_its_server(tmp_path: Path) -> None:
     (tmp_path / "threadbook.toml").write_text(table("tickets", tmp_path, "whoami", more='env = ["TICKETS_TOKEN"]\n'))
     environment = {**os.environ, "TICKETS_TOKEN": SECRET, "THREADBOOK_HOME": str(tmp_path)}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[4])
+    environment["PYTHONPATH"] = str(Path(__file__).parents[5])
     command = [sys.executable, "-c", SERVICE]
     done = subprocess.run(command, env=environment, cwd=tmp_path, text=True, capture_output=True, check=True)
     assert json.loads(done.stdout) == {"said": "{'TICKETS_TOKEN': '•••'}", "left": None, "urls": None}

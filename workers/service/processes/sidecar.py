@@ -12,7 +12,7 @@ from pathlib import Path
 from core.settings import Settings, environment_without_own
 from core.telemetry import get_logger
 from executor.watchdog import Watchdog
-from workers.service.held_secrets import memory_file
+from workers.service.processes.held_secrets import memory_file
 
 log = get_logger(__name__)
 

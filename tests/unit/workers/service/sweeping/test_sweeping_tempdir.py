@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from core.settings import load_settings
-from workers.service.tempdir import job_tempdir, sweep_tempdirs
+from workers.service.sweeping.tempdir import job_tempdir, sweep_tempdirs
 
 
 def test_a_jobs_temporary_files_are_removed_at_its_end(tmp_path: Path) -> None:

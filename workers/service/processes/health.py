@@ -6,7 +6,7 @@ import time
 
 from core.health import Missing
 from core.settings import Settings
-from workers.service.process_registry import KEEPS_DYING, WATCHED_S, Restarts, live_processes, sweep_file
+from workers.service.processes.registry import KEEPS_DYING, WATCHED_S, Restarts, live_processes, sweep_file
 
 SWEEP_LATE_S = 30.0
 

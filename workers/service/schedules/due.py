@@ -23,8 +23,8 @@ from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError
 from workers.service.rooms import Place, Rooms, serve
-from workers.service.schedule_posts import SchedulePosts
-from workers.service.scheduled_runs import TRIES, ScheduledRuns, is_day_off
+from workers.service.schedules.posts import SchedulePosts
+from workers.service.schedules.runs import TRIES, ScheduledRuns, is_day_off
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
 from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken

@@ -28,8 +28,8 @@ from executor.client import HostUnavailable
 from workers.memory.functions.shelf import UNTESTED
 from workers.memory.team import memory_of
 from workers.models.scripted import ScriptedModel
-from workers.service import purges
-from workers.service.purges import carry_out_orders, keep_retention
+from workers.service.sweeping import purges
+from workers.service.sweeping.purges import carry_out_orders, keep_retention
 from workers.turn.building import folder_of
 
 SENTENCE, VALUE, FILE, NAME = "Nightingale-question", "Nightingale-value", "Nightingale-file", "Nightingale-name"

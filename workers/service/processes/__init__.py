@@ -1,0 +1,1 @@
+"""The processes of a node as the supervisor sees them: started, watched, started again, stopped."""

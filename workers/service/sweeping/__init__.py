@@ -1,0 +1,1 @@
+"""What the janitor clears away: old sessions, purged threads, approvals that waited too long, left files."""
