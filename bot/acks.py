@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from core.slack.modals import View
+from core.slack.views.modals import View
 
 _ERRORS: Final = "errors"
 

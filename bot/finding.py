@@ -23,7 +23,7 @@ from core.settings import Settings
 from core.slack import blocks as kit
 from core.slack.blocks import Block
 from core.slack.text import clip, escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.store.full_text import words_in
 from core.thread_cells import told_from

@@ -16,7 +16,7 @@ from core.errors import OursToFix
 from core.phrases import say
 from core.settings import Settings
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Step
 from core.store import Store
 from core.telemetry import get_logger

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.slack.incoming import MAX_TEXT, Ignored, incoming, is_empty
+from core.slack.reading.incoming import MAX_TEXT, Ignored, incoming, is_empty
 from core.values import IncomingMessage, Standing, ThreadKey
 
 __all__ = ["MAX_TEXT", "EventContext", "Ignored", "addressed", "is_empty", "is_for_us", "read_message"]

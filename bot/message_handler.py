@@ -29,7 +29,7 @@ from core.metrics import MESSAGES
 from core.queue import Seen, Wakes
 from core.rows import Recorded
 from core.settings import Settings
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Step, open_question, option_of
 from core.store import Store
 from core.store.participation import moment

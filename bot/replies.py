@@ -11,10 +11,10 @@ from core.interactions import AgainButton, Reaction
 from core.metrics import FIRST_SIGN
 from core.phrases import say
 from core.settings import Settings
-from core.slack.menu import again_blocks
-from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views.menu import again_blocks
+from core.slack.views.replies import HELP, HELP_STRICT, reply_key, reply_message
+from core.slack.writing.writer import SlackWriter
 from core.steps import Briefed
 from core.store import Store
 from core.store.changes import Touched

@@ -9,7 +9,7 @@ from core.errors import OursToFix
 from core.installations.tokens import NotInstalled
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.spool import Spooled
 from core.telemetry import get_logger
 from core.values import ThreadKey

@@ -19,7 +19,7 @@ from core.installations.tokens import NotInstalled
 from core.phrases import say
 from core.queue import nodes
 from core.redis_writes import check_writes, refusal
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.store.wait_queue import QueuedThread
 from core.telemetry import get_logger

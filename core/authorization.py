@@ -8,7 +8,7 @@ from itertools import chain
 from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
 from core.actions import ASKER, MEMBERS, THREAD, Action
 from core.settings import Settings
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.steps import Asked, Step, open_question, user_of
 from core.store import Store
 from core.team_settings import McpSettings, SourceSettings

@@ -8,7 +8,7 @@ from typing import Final
 from core.values import FileRef
 
 MODE: Final = "sample"
-"""The mode of a file that comes with the product. Slack's own files never have it (`core/slack/files.py`)."""
+"""The mode of a file that comes with the product. Slack's own files never have it (`core/slack/reading/files.py`)."""
 
 
 def sample() -> bytes:

@@ -63,7 +63,7 @@ known yet."""
 
 
 REPOSITORY_MODE: Final = "repository"
-"""The mode of a "file" that is a git repository at `url`. Slack's own files never have it (`core/slack/files.py`)."""
+"""The mode of a "file" that is a git repository at `url`. Slack's own files never have it (`core/slack/reading/files.py`)."""
 
 
 class FileRef(Value):

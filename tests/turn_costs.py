@@ -29,7 +29,7 @@ from turn_world import ANA, CHANNEL, Death, World, cell, finish, hurried, new_da
 from bot.message_handler import MessageHandler
 from core.queue import Wakes
 from core.slack.rates import Rates
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from workers.delivery import card

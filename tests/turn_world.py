@@ -31,8 +31,8 @@ from core.leases import Leases
 from core.queue import Wakes, signatures_of
 from core.settings import Settings, load_settings
 from core.slack.fake import TOKEN, FakeSlack
-from core.slack.files import file_refs
-from core.slack.writer import SlackWriter
+from core.slack.reading.files import file_refs
+from core.slack.writing.writer import SlackWriter
 from core.steps import dump_step
 from core.store import Store, TurnRow
 from core.store.database import Database

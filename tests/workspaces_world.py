@@ -26,7 +26,7 @@ from core.installations.workspaces import TokenOf, Workspace, Workspaces
 from core.settings import load_settings
 from core.slack.client import CountedClient
 from core.slack.fake import API_URL, TOKEN, FakeSlack
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.values import ThreadKey
 from workers.service.context import WorkerContext
 

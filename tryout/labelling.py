@@ -22,7 +22,7 @@ from core.installations.workspaces import opened_workspaces
 from core.queue import Wakes, connect_redis
 from core.rows import TurnRow
 from core.settings import Settings
-from core.slack.report_views import REASON_CHARS
+from core.slack.views.reports import REASON_CHARS
 from core.stepping_in import EDIT_CHARS, ContextChange
 from core.steps import Changed, Finished, Step, user_of
 from core.store import Store

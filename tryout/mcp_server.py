@@ -30,7 +30,7 @@ from core.phrases import say
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
 from core.slack.text import clip, escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import GaveUp, open_question
 from core.store import Store
 from core.store.full_text import words_in

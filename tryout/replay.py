@@ -22,7 +22,7 @@ from core.clean_room import CleanRoom
 from core.errors import BlobMissing, BlobsUnreachable
 from core.rows import Spent, money
 from core.settings import Settings
-from core.slack.report_badge import badge
+from core.slack.views.report_badge import badge
 from core.steps import (
     Acknowledged,
     Agreed,

@@ -21,8 +21,8 @@ from redis import Redis, RedisError
 
 from core.errors import SlackBusy, SlackUnreachable
 from core.installations.tokens import NotInstalled
-from core.slack.incoming import listed
-from core.slack.reader import SlackReader
+from core.slack.reading.incoming import listed
+from core.slack.reading.reader import SlackReader
 from core.store import Store, StoreUnreachable
 from core.store.participation import moment
 from core.telemetry import get_logger

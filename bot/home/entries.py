@@ -20,8 +20,8 @@ from core.actions import Action
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import EntriesButton, EntryButton, EntryForm
 from core.phrases import say
-from core.slack.entry_views import EntriesPage, Place, entries_view, entry_view, given_in, nothing_view
-from core.slack.modals import View, field_id
+from core.slack.views.entries import EntriesPage, Place, entries_view, entry_view, given_in, nothing_view
+from core.slack.views.modals import View, field_id
 from core.team_folder.entries import Entries, Note, TitleTaken
 from core.team_folder.folder import NotWritten, TeamFolder
 from core.team_folder.spaces import EVERYONE, space_of

@@ -26,9 +26,9 @@ from core.preferences import (
     ChannelPreferences,
     Profile,
 )
-from core.slack import home as drawn
-from core.slack.modals import View
-from core.slack.writer import SlackWriter
+from core.slack.views import home as drawn
+from core.slack.views.modals import View
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import Language, ThreadKey

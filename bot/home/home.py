@@ -23,11 +23,11 @@ from bot.pressed import pressed
 from core.actions import Action
 from core.interactions import HomeButton, TourButton
 from core.phrases import say
-from core.slack import home as drawn
-from core.slack.modals import View
-from core.slack.suggestions import as_prompts
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views import home as drawn
+from core.slack.views.modals import View
+from core.slack.views.suggestions import as_prompts
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger
 from core.tour import SAMPLE

@@ -11,9 +11,9 @@ from bot.home.person import Person
 from core.actions import Action
 from core.held_files import held_files
 from core.phrases import say
-from core.slack import home as drawn
-from core.slack.home import Entry
-from core.slack.writer import SlackWriter
+from core.slack.views import home as drawn
+from core.slack.views.home import Entry
+from core.slack.writing.writer import SlackWriter
 from core.steps import open_question
 from core.store import Store
 from core.store.overview import Glance

@@ -19,9 +19,9 @@ from core.adjusting import ADJUSTABLE, adjusted, choices_of, is_of_file, value_o
 from core.phrases import number, say
 from core.preferences import WORKSPACE, ChannelPreferences
 from core.settings import Settings
-from core.slack import home as drawn
-from core.slack.home import AdminPage, Entry, HomePage, SettingEntry, SourceEntry, Usage
-from core.slack.writer import SlackWriter
+from core.slack.views import home as drawn
+from core.slack.views.home import AdminPage, Entry, HomePage, SettingEntry, SourceEntry, Usage
+from core.slack.writing.writer import SlackWriter
 from core.store import Store, start_of_day
 from core.telemetry import get_logger
 from core.values import Language, ThreadKey

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from bot.handling import Handling
 from core.preferences import PersonPreferences
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import Language, ThreadKey
 

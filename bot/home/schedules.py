@@ -20,9 +20,9 @@ from core.interactions import ScheduleButton
 from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment
 from core.schedules import State
-from core.slack.home import thread_url
-from core.slack.schedule_views import LISTED, Do, ScheduleEntry, notice_view
 from core.slack.text import clip, escape
+from core.slack.views.home import thread_url
+from core.slack.views.schedules import LISTED, Do, ScheduleEntry, notice_view
 from core.store.schedules import ScheduleRow
 from core.telemetry import get_logger
 from core.thread_cells import told_from

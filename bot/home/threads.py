@@ -21,9 +21,9 @@ from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsFor
 from core.phrases import say
 from core.rows import FoundThread
 from core.slack.blocks import Limit
-from core.slack.home import thread_url
-from core.slack.modals import View
-from core.slack.thread_views import DIRECT, PER_PAGE, ThreadLine, ThreadsPage, threads_view, words_given
+from core.slack.views.home import thread_url
+from core.slack.views.modals import View
+from core.slack.views.threads import DIRECT, PER_PAGE, ThreadLine, ThreadsPage, threads_view, words_given
 from core.store.full_text import words_in
 from core.values import ThreadKey
 

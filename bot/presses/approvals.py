@@ -19,11 +19,11 @@ from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import ApprovalButton, EditForm, HintForm
 from core.phrases import say
 from core.rows import TurnRow
-from core.slack import approvals as drawn
 from core.slack.blocks import SlackMessage
-from core.slack.modals import View, field_id
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views import approvals as drawn
+from core.slack.views.modals import View, field_id
+from core.slack.writing.writer import SlackWriter
 from core.steps import Commanded, Decided, Draft, Questioned, Step, decision_on, draft_of, open_question
 from core.store import Store
 from core.telemetry import get_logger

@@ -17,9 +17,9 @@ from core.errors import SlackFailed, SlackUnreachable
 from core.held_files import FilesDecision, Held, held_as
 from core.interactions import FilesButton
 from core.phrases import say
-from core.slack.held_files import settled_line, settled_message
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views.held_files import settled_line, settled_message
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import Language, ThreadKey

@@ -14,12 +14,12 @@ from bot.pressed import now, pressed
 from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
-from core.slack import memory_views as drawn
-from core.slack.approvals import code_parts
-from core.slack.menu import texts_in
-from core.slack.modals import field_id
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views import memory as drawn
+from core.slack.views.approvals import code_parts
+from core.slack.views.menu import texts_in
+from core.slack.views.modals import field_id
+from core.slack.writing.writer import SlackWriter
 from core.steps import Proposed, Settled
 from core.store import Store
 from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of

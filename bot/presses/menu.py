@@ -30,11 +30,11 @@ from core.interactions import (
     VersionButton,
 )
 from core.phrases import say
-from core.slack import menu as drawn
-from core.slack.approvals import syntax_error
-from core.slack.modals import View, field_id
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views import menu as drawn
+from core.slack.views.approvals import syntax_error
+from core.slack.views.modals import View, field_id
+from core.slack.writing.writer import SlackWriter
 from core.stepping_in import ContextChange, Speech
 from core.store import Store
 from core.telemetry import get_logger

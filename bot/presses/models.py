@@ -19,7 +19,7 @@ from core.phrases import say
 from core.rows import TurnRow
 from core.slack import blocks as kit
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.stepping_in import Switch
 from core.steps import Finished, Forgot, GaveUp
 from core.store import Store

@@ -17,11 +17,11 @@ from bot.pressed import NO_TS, Used, pressed
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import AgainButton, SuggestionButton
 from core.phrases import say
-from core.slack import menu as drawn
-from core.slack.app_messages import app_text
-from core.slack.incoming import MAX_TEXT, files_in, words_in
+from core.slack.reading.app_messages import app_text
+from core.slack.reading.incoming import MAX_TEXT, files_in, words_in
 from core.slack.text import escape, plain
-from core.slack.writer import SlackWriter
+from core.slack.views import menu as drawn
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import FileRef, ThreadKey

@@ -25,9 +25,12 @@ from core.rows import OutboxRow, TurnRow, VoteRow
 from core.slack.blocks import fallback
 from core.slack.folding import folded
 from core.slack.markdown import plain_text
-from core.slack.modals import View
-from core.slack.report_badge import with_badge
-from core.slack.report_views import (
+from core.slack.sanitize import addresses
+from core.slack.text import escape
+from core.slack.views.modals import View
+from core.slack.views.report_badge import with_badge
+from core.slack.views.report_votes import with_votes
+from core.slack.views.reports import (
     REASON_CHARS,
     Shows,
     code_view,
@@ -37,10 +40,7 @@ from core.slack.report_views import (
     shared_message,
     sources_view,
 )
-from core.slack.report_votes import with_votes
-from core.slack.sanitize import addresses
-from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Asked, CellRan, Finished, Forgot, Step
 from core.store import Store
 from core.telemetry import get_logger

@@ -17,10 +17,10 @@ from bot.presses.reports import tell_not_kept
 from core.interactions import StepButton
 from core.phrases import say
 from core.rows import TurnRow
-from core.slack.modals import View
-from core.slack.report_views import step_view
 from core.slack.text import escape
-from core.slack.writer import SlackWriter
+from core.slack.views.modals import View
+from core.slack.views.reports import step_view
+from core.slack.writing.writer import SlackWriter
 from core.steps import CellRan, Forgot, Step
 from core.store import Store
 from core.thread_cells import numbered_cells, told_from, undone_cells

@@ -10,9 +10,9 @@ from bot.payloads import read_press
 from bot.pressed import Used, pressed
 from bot.presses.versions import versions_of
 from core.interactions import VersionButton
-from core.slack.modals import View
-from core.slack.version_views import version_view
-from core.slack.writer import SlackWriter
+from core.slack.views.modals import View
+from core.slack.views.versions import version_view
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.thread_cells import told_from
 from core.values import ThreadKey

@@ -14,7 +14,7 @@ from core.errors import OursToFix
 from core.installations.tokens import Tokens, opened_tokens
 from core.settings import Settings
 from core.slack.client import NoToken, team_client, web_client
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 
 MOST_WORKSPACES = 200

@@ -28,11 +28,11 @@ from core.interactions import AskForm, Menu
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.rows import StoredMessage
 from core.settings import Settings, load_settings
-from core.slack.approvals import approval_message
 from core.slack.client import web_client
-from core.slack.menu import CHOICE
-from core.slack.modals import field_id
-from core.slack.writer import SlackWriter
+from core.slack.views.approvals import approval_message
+from core.slack.views.menu import CHOICE
+from core.slack.views.modals import field_id
+from core.slack.writing.writer import SlackWriter
 from core.steps import Approval, Asked, Draft, Questioned
 from core.store import Store, StoreUnreachable
 from core.values import Lease, ThreadKey

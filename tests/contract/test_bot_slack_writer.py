@@ -19,8 +19,8 @@ from patience import PATIENCE_S, eventually
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-import core.slack.posts
-import core.slack.shares
+import core.slack.writing.posts
+import core.slack.writing.shares
 import core.store.outbox
 import core.store.part
 from core.blobs import Blobs
@@ -30,10 +30,10 @@ from core.slack import blocks as kit
 from core.slack.charts import chart
 from core.slack.client import web_client
 from core.slack.fake import FakeSlack
-from core.slack.posts import IN_FLIGHT, Posted
 from core.slack.rates import LONGEST_WAIT_S, Crowded
-from core.slack.uploads import Upload
-from core.slack.writer import SlackWriter
+from core.slack.writing.posts import IN_FLIGHT, Posted
+from core.slack.writing.uploads import Upload
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 from playground import Options, running
@@ -131,8 +131,8 @@ def playground_thread(tmp_path: Path) -> Iterator[Thread]:
 
 @pytest.fixture
 def fake_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thread]:
-    monkeypatch.setattr(core.slack.posts, "LOOK_AFTER_S", 0.0)
-    monkeypatch.setattr(core.slack.shares, "LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr(core.slack.writing.posts, "LOOK_AFTER_S", 0.0)
+    monkeypatch.setattr(core.slack.writing.shares, "LOOK_AGAIN_S", 0.05)
     slack = FakeSlack()
     with control_of(slack) as http:
         yield closing(Thread(http, slack.client, tmp_path))
@@ -736,8 +736,8 @@ def test_files_that_are_lost_here_are_told_as_lost_only_if_slack_has_them_not(
 def test_files_that_slack_shows_very_late_are_shared_once(
     thread: Thread, monkeypatch: pytest.MonkeyPatch, reply: str
 ) -> None:
-    monkeypatch.setattr(core.slack.shares, "SHARE_WAIT_S", 0.2)
-    monkeypatch.setattr(core.slack.shares, "LOOK_AGAIN_S", 0.2)
+    monkeypatch.setattr(core.slack.writing.shares, "SHARE_WAIT_S", 0.2)
+    monkeypatch.setattr(core.slack.writing.shares, "LOOK_AGAIN_S", 0.2)
     thread.fault("share", "slow", seconds=100)
     if reply == "lost":
         thread.fault("files.completeUploadExternal", "drop_reply")
@@ -772,14 +772,14 @@ def test_nothing_is_looked_up_behind_the_last_files(thread: Thread) -> None:
 
 
 def test_files_that_slack_took_and_never_shows_are_found_later(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core.slack.shares, "SHARE_WAIT_S", 0.2)
+    monkeypatch.setattr(core.slack.writing.shares, "SHARE_WAIT_S", 0.2)
     thread.slack.upload(thread.lease, thread.key, "t1:shown", [Upload("b.csv", b"a\n1\n")])
     thread.post()
     thread.control("POST", "/options", json={"share_files": False})
     thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     assert thread.calls("files.completeUploadExternal") == 2
     assert thread.another().unshown(thread.lease, thread.key, but="t2") == []  # it may still come
-    monkeypatch.setattr(core.slack.shares, "LATE_AFTER_S", -60.0)
+    monkeypatch.setattr(core.slack.writing.shares, "LATE_AFTER_S", -60.0)
     assert thread.another().unshown(thread.lease, thread.key, but="t1") == []
     (row,) = thread.another().unshown(thread.lease, thread.key, but="t2")
     assert (row.key, row.response["names"]) == ("t1:files", ["a.csv"])
@@ -978,7 +978,7 @@ def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press
             return datetime.now(tz) + timedelta(seconds=LONGEST_WAIT_S)
 
     thread.store.outbox_begin(None, "t1:shared", "chat.postMessage", {"text": "the report"}, thread_id=thread.key.id)
-    monkeypatch.setattr(core.slack.posts, "datetime", Later)
+    monkeypatch.setattr(core.slack.writing.posts, "datetime", Later)
     posted = thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
     assert posted == Posted("", new=False)
     assert thread.replies() == []
@@ -1016,7 +1016,7 @@ def press_twice(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> tuple[Posted
     """What became of a press, and of somebody else's while the post of the first one is on its way."""
     others: list[Posted] = []
     numbers = count()
-    real_post = core.slack.posts.post_message
+    real_post = core.slack.writing.posts.post_message
 
     def press() -> Posted:
         return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
@@ -1026,7 +1026,7 @@ def press_twice(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> tuple[Posted
             others.append(press())
         return real_post(*given, **named)
 
-    monkeypatch.setattr(core.slack.posts, "post_message", post)
+    monkeypatch.setattr(core.slack.writing.posts, "post_message", post)
     first = press()
     (other,) = others
     return first, other

@@ -14,11 +14,11 @@ import pytest
 from core.errors import SlackBusy, SlackFailed
 from core.settings import Settings, load_settings
 from core.slack import rates as slack_rates
-from core.slack import writer
 from core.slack.client import web_client
 from core.slack.rates import Budget, Rates
-from core.slack.uploads import Upload
-from core.slack.writer import SlackWriter
+from core.slack.writing import writer
+from core.slack.writing.uploads import Upload
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
 from playground import Options, running

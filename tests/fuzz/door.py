@@ -37,10 +37,10 @@ from core.errors import FileUnreachable, SettingsError, UsersMove
 from core.interactions import ApprovalButton, OptionButton, ReportButton
 from core.settings import load_settings, tables
 from core.slack import markdown
-from core.slack.files import file_refs
-from core.slack.incoming import incoming, listed
-from core.slack.outgoing import slack_blocks, slack_text
+from core.slack.reading.files import file_refs
+from core.slack.reading.incoming import incoming, listed
 from core.slack.sanitize import addresses, sanitize
+from core.slack.writing.outgoing import slack_blocks, slack_text
 from core.values import FileRef
 from executor import checkpoint_log, checkpoints, received_state, wire
 from executor.collect import collect

@@ -22,7 +22,7 @@ from core.leases import Leases
 from core.queue import connect_redis
 from core.settings import Settings, environment_with
 from core.slack.client import web_client
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
@@ -37,8 +37,8 @@ from core.leases import Leases
 from core.queue import connect_redis
 from core.settings import load_settings
 from core.slack.client import web_client
-from core.slack.uploads import Upload
-from core.slack.writer import SlackWriter
+from core.slack.writing.uploads import Upload
+from core.slack.writing.writer import SlackWriter
 from core.steps import GaveUp
 from core.store import Store
 from core.values import ThreadKey

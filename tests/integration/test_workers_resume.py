@@ -19,8 +19,8 @@ from timeless import timeless
 from core.blobs import Blobs
 from core.commands import command_in
 from core.slack.client import web_client
-from core.slack.files import file_refs
-from core.slack.writer import SlackWriter
+from core.slack.reading.files import file_refs
+from core.slack.writing.writer import SlackWriter
 from core.steps import CellRan, UnknownStep
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey

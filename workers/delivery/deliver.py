@@ -21,7 +21,7 @@ from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
 from core.slack.text import escape
-from core.slack.writer import AgentSession, SlackWriter
+from core.slack.writing.writer import AgentSession, SlackWriter
 from core.steps import (
     CellRan,
     Closed,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from core.errors import OursToFix
-from core.slack.approvals import outdated_message
 from core.slack.blocks import SlackMessage
-from core.slack.writer import SlackWriter
+from core.slack.views.approvals import outdated_message
+from core.slack.writing.writer import SlackWriter
 from core.steps import Asked, Commanded, Decided, Questioned, Step, draft_of
 from core.store import Store, TurnRow
 from core.telemetry import get_logger

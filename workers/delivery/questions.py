@@ -8,9 +8,9 @@ from core.commands import SPEAK
 from core.interactions import OptionButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.approvals import approval_message, decided_message
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.text import clip, escape
+from core.slack.views.approvals import approval_message, decided_message
 from core.steps import Asked, Commanded, Decided, Questioned, Redrafted, Resumed, Step, draft_of
 from core.values import Language
 

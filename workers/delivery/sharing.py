@@ -12,8 +12,8 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, SlackFailed
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.uploads import NEVER_OFFERED, PROXY_PAGE, Upload
-from core.slack.writer import SlackWriter
+from core.slack.writing.uploads import NEVER_OFFERED, PROXY_PAGE, Upload
+from core.slack.writing.writer import SlackWriter
 from core.telemetry import get_logger
 from core.values import Language, Lease, StoredFile, ThreadKey
 from workers.delivery.safe_tables import make_safe

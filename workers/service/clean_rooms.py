@@ -17,10 +17,10 @@ from core.errors import BlobsUnreachable, OursToFix, SlackFailed
 from core.installations.tokens import NotInstalled
 from core.rows import VoteRow
 from core.settings import Settings
-from core.slack.report_badge import badge_block, with_badge
-from core.slack.report_votes import with_votes
 from core.slack.sanitize import addresses
-from core.slack.writer import SlackWriter
+from core.slack.views.report_badge import badge_block, with_badge
+from core.slack.views.report_votes import with_votes
+from core.slack.writing.writer import SlackWriter
 from core.steps import Asked, Step
 from core.store import Store
 from core.store.clean_rooms import ClaimedCheck

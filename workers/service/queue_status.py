@@ -11,7 +11,7 @@ from redis import Redis
 
 from core.installations.tokens import NotInstalled
 from core.phrases import say
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store.wait_queue import QueuedThread
 from core.values import ThreadKey
 from workers.service.admission import OwnLimit

@@ -13,7 +13,7 @@ from core.blobs import Blobs
 from core.installations.workspaces import opened_workspaces
 from core.queue import connect_redis
 from core.settings import Settings
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from executor.client import SessionClient
 from workers.service.context import downloader

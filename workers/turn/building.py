@@ -22,8 +22,8 @@ from core.settings import Settings
 from core.slack import blocks as kit
 from core.slack.blocks import Limit, SlackMessage
 from core.slack.text import clip, escape
-from core.slack.uploads import Upload
-from core.slack.writer import SlackWriter
+from core.slack.writing.uploads import Upload
+from core.slack.writing.writer import SlackWriter
 from core.steps import Proposed, Usage
 from core.telemetry import get_logger
 from core.values import Language, Lease, ThreadKey

@@ -14,8 +14,8 @@ from core.errors import OursToFix, SlackUnreachable
 from core.held_files import Held
 from core.phrases import say
 from core.rows import NewReport, StoredMessage
-from core.slack.suggestions import as_prompts
 from core.slack.text import escape
+from core.slack.views.suggestions import as_prompts
 from core.steps import Asked, Closed, Finished, Forgot, GaveUp, Step
 from core.suggesting import suggestions
 from core.telemetry import get_logger

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from core.blobs import Blobs
 from core.errors import ThreadbookError
 from core.settings import Settings
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from executor.client import SessionClient
 from workers.agent.turn import Environment, Prompts

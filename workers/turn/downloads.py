@@ -20,7 +20,7 @@ from slack_sdk import WebClient
 from core.errors import FileUnreachable, SlackFailed, SlackUnreachable, UsersMove, outline
 from core.slack.client import ours, repeating
 from core.slack.connections import tls
-from core.slack.files import file_ref
+from core.slack.reading.files import file_ref
 from core.telemetry import get_logger
 from core.tour import MODE, sample
 from core.values import FileRef

@@ -16,7 +16,7 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, FileUnreachable, UsersMove
 from core.installations.workspaces import Workspace
 from core.phrases import say
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Briefed, FileAbstract, FileProblem
 from core.store import Store, StoredMessage
 from core.team_settings import RepositorySettings

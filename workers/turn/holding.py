@@ -15,8 +15,8 @@ from pathlib import Path
 from core.blobs import Blobs
 from core.errors import BlobMissing, OursToFix
 from core.held_files import Held, held_files
-from core.slack.held_files import held_message, settled_message
-from core.slack.uploads import Upload
+from core.slack.views.held_files import held_message, settled_message
+from core.slack.writing.uploads import Upload
 from core.steps import FilesHeld, HeldFile, Step
 from core.telemetry import get_logger
 from core.values import Language, Lease, StoredFile, ThreadKey

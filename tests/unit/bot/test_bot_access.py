@@ -18,7 +18,7 @@ from core.errors import SlackUnreachable
 from core.queue import Wakes
 from core.settings import load_settings
 from core.slack.fake import FakeSlack
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage
 

@@ -14,7 +14,7 @@ import bot.connection.retry_buffer
 from bot.connection.retry_buffer import RetryBuffer
 from bot.store_outage import StoreOutage
 from core.slack.fake import FakeSlack
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.spool import Spool, Spooled
 from core.store import Store, StoreUnreachable
 

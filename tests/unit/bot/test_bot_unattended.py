@@ -17,7 +17,7 @@ from bot.unattended import OUTAGE_S, Unattended
 from core.installations.tokens import NotInstalled
 from core.queue import Wakes
 from core.slack.fake import FakeSlack
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 

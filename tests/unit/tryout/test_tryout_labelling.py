@@ -14,7 +14,7 @@ from turn_world import ANA, BEN, World, cell, finish, hurried, new_database
 
 from core.errors import SlackUnreachable
 from core.installations.workspaces import Workspace, Workspaces
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.values import ThreadKey
 from tryout import export, labelling
 from tryout.labelling import Labelling

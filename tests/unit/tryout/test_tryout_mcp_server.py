@@ -16,7 +16,7 @@ from turn_world import ANA, BEN, World, cell, finish, hurried, new_database, que
 
 from core.errors import SettingsError
 from core.settings import load_settings
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.values import ThreadKey
 from tryout.mcp_server import Doors, person_of, server_of
 from workers.memory.playbooks.page import Playbook, PlaybookStage, write_playbook

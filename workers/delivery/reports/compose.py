@@ -9,7 +9,7 @@ from core.figure_sources import source_line
 from core.phrases import UNSPACED, decimal, number, say
 from core.slack.folding import tells_method
 from core.slack.markdown import closed, escape_markdown, headings
-from core.slack.report_badge import badge
+from core.slack.views.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
 from core.values import Language
 from workers.agent.about_steps import cells_run, failed_cells, files_made, repairs_of

@@ -20,9 +20,9 @@ from markupsafe import Markup
 from core.figure_sources import counts_line, shown_there, source_line, text_with
 from core.phrases import number as number_in
 from core.phrases import say, written
-from core.slack.report_badge import badge
 from core.slack.sanitize import addresses
 from core.slack.text import clip
+from core.slack.views.report_badge import badge
 from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.thread_cells import NumberedCell
 from core.values import Language

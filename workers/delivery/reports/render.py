@@ -20,10 +20,10 @@ from core.slack.markdown import (
     split_tables,
     with_emphasis,
 )
-from core.slack.report_badge import badge_block
-from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
+from core.slack.views.report_badge import badge_block
+from core.slack.views.reports import report_buttons
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.tables import mark_of, with_numbers
 from workers.delivery.reports.native_charts import native_charts

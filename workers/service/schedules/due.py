@@ -16,7 +16,7 @@ from core.installations.tokens import NotInstalled
 from core.schedule_times import BadTimes, following_time, newest_time
 from core.schedules import RunOutcome
 from core.settings import Settings
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.store.schedules import ClaimedRun
 from core.telemetry import bind_fields, get_logger

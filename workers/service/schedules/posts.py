@@ -12,7 +12,7 @@ from core.schedule_times import moment
 from core.schedules import RunOutcome, State
 from core.slack import blocks as kit
 from core.slack.text import clip, escape
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.store.schedules import ClaimedRun
 from core.telemetry import get_logger

@@ -16,7 +16,7 @@ from core.phrases import say
 from core.schedule_times import zone_of
 from core.schedules import Figure, RunOutcome, Why
 from core.settings import Settings
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Briefed, CellRan, FileAbstract, Step
 from core.store import Store
 from core.store.schedules import ClaimedRun, ScheduleRow

@@ -6,7 +6,7 @@ import time
 
 from core.errors import BlobsUnreachable
 from core.phrases import say
-from core.slack.memory_views import proposal_message
+from core.slack.views.memory import proposal_message
 from core.steps import FunctionDraft, FunctionTest, FunctionTried, Learning, Proposed, Replied
 from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger

@@ -13,8 +13,8 @@ from core.commands import BUILD, argument_of
 from core.errors import FileUnreachable, SlackFailed, UsersMove
 from core.phrases import say
 from core.rows import money
-from core.slack.memory_views import proposal_message
-from core.slack.uploads import Upload
+from core.slack.views.memory import proposal_message
+from core.slack.writing.uploads import Upload
 from core.steps import Asked, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import FileRef, Language

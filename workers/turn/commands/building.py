@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from core.authorization import Authorizer
 from core.phrases import say
 from core.rows import money
-from core.slack.memory_views import proposal_message
 from core.slack.text import clip, escape
+from core.slack.views.memory import proposal_message
 from core.steps import Proposed, Step
 from core.team_memory import MemoryDecision, proposal_of
 from workers.agent.text import one_line

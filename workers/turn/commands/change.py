@@ -12,8 +12,8 @@ from core.commands import CHANGE, argument_of
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Limit
-from core.slack.memory_views import proposal_message
 from core.slack.text import clip
+from core.slack.views.memory import proposal_message
 from core.steps import Proposed, Step
 from core.team_memory import proposal_of
 from workers.agent.text import quoted

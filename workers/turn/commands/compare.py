@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.errors import SlackFailed
 from core.phrases import say
-from core.slack.uploads import Upload
+from core.slack.writing.uploads import Upload
 from core.steps import Step
 from workers.agent.text import fenced_off
 from workers.agent.thread.comparing import Compared, FigurePair, compare_threads

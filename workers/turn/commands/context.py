@@ -8,7 +8,7 @@ from core.commands import NOTE
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import Reaction
 from core.phrases import say
-from core.slack.files import file_refs
+from core.slack.reading.files import file_refs
 from core.slack.text import escape
 from core.stepping_in import ContextChange
 from core.steps import Asked, Changed, Step

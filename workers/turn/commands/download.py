@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.errors import SlackFailed
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.uploads import Upload
+from core.slack.writing.uploads import Upload
 from core.steps import Step
 from workers.agent.about_steps import cells, data_held
 from workers.turn.access.messages import held_back

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from core.held_files import FilesDecision, Held, held_as
 from core.phrases import say
-from core.slack.held_files import settled_line
 from core.slack.text import escape
+from core.slack.views.held_files import settled_line
 from core.steps import Agreed, FilesSettled, Step
 from core.telemetry import get_logger
 from workers.delivery.sharing import Sharing

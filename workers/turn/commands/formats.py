@@ -9,7 +9,7 @@ from core.errors import SlackFailed
 from core.formats import Format, is_format
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.uploads import Upload
+from core.slack.writing.uploads import Upload
 from core.steps import Finished, Step
 from workers.agent.about_steps import data_held
 from workers.turn.access.messages import held_back

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from core.errors import OursToFix
 from core.phrases import say
 from core.slack.blocks import SlackMessage
-from core.slack.memory_views import proposal_message, settled_line, settled_message
 from core.slack.text import escape
+from core.slack.views.memory import proposal_message, settled_line, settled_message
 from core.steps import Proposed, Settled, Step
 from core.team_folder.entries import signing
 from core.team_folder.folder import NotWritten

@@ -10,7 +10,7 @@ from core.clean_room import CleanRoom
 from core.commands import PLAYBOOK, argument_of
 from core.errors import BlobsUnreachable
 from core.phrases import say
-from core.slack.report_badge import badge as badge_text
+from core.slack.views.report_badge import badge as badge_text
 from core.steps import Commanded, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import Language

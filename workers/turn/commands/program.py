@@ -16,7 +16,7 @@ from core.commands import PROGRAM, argument_of
 from core.errors import BlobMissing, BlobsUnreachable, SlackFailed
 from core.phrases import say
 from core.slack.text import escape
-from core.slack.uploads import Upload
+from core.slack.writing.uploads import Upload
 from core.steps import Briefed, FileAbstract, Finished, Step
 from core.telemetry import get_logger
 from core.values import Language, StoredFile

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.phrases import say
-from core.slack.report_badge import badge as badge_text
 from core.slack.text import escape
+from core.slack.views.report_badge import badge as badge_text
 from core.steps import Proposed, Step
 from core.team_folder.folder import NotWritten
 from core.team_memory import MemoryDecision, proposal_of

@@ -12,7 +12,7 @@ from core.interactions import Reaction
 from core.phrases import say
 from core.slack.blocks import Block
 from core.slack.text import escape
-from core.slack.uploads import Upload
+from core.slack.writing.uploads import Upload
 from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import opens_turn

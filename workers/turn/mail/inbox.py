@@ -10,8 +10,8 @@ from functools import partial
 from core.errors import FileUnreachable, SlackUnreachable
 from core.phrases import say
 from core.rows import StoredMessage
-from core.slack.memory_views import followed_message
 from core.slack.text import escape
+from core.slack.views.memory import followed_message
 from core.steps import (
     Agreed,
     Asked,

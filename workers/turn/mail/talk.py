@@ -11,10 +11,10 @@ from typing import Any
 
 from core.interactions import Reaction
 from core.rows import StoredMessage
-from core.slack.app_messages import app_text
-from core.slack.incoming import Ignored, files_in, incoming, is_empty, listed
-from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
-from core.slack.suggestions import suggestions_message
+from core.slack.reading.app_messages import app_text
+from core.slack.reading.incoming import Ignored, files_in, incoming, is_empty, listed
+from core.slack.views.replies import HELP, HELP_STRICT, reply_key, reply_message
+from core.slack.views.suggestions import suggestions_message
 from core.store.thread_state import ThreadState
 from core.suggesting import suggestions
 from core.telemetry import get_logger

@@ -18,7 +18,7 @@ from bot.connection.catch_up import CatchUp
 from core.errors import SlackBusy
 from core.slack.fake import BOT_USER, FakeSlack
 from core.slack.rates import Rates
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.store import Store, StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
 

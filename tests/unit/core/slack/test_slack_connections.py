@@ -30,7 +30,7 @@ from core.settings import load_settings
 from core.slack.client import LOST, CountedClient, error_name, passes_by_itself, repeating, web_client
 from core.slack.connections import Connections, kept, tls
 from core.slack.rates import LONGEST_WAIT_S
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.values import ThreadKey
 
 Answer = Callable[["Handler"], None]

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.phrases import say
-from core.slack.approvals import (
+from core.slack.blocks import broken_limits, broken_view
+from core.slack.views.approvals import (
     MOST_PARTS,
     approval_message,
     code_parts,
@@ -23,8 +24,7 @@ from core.slack.approvals import (
     submitted,
     syntax_error,
 )
-from core.slack.blocks import broken_limits, broken_view
-from core.slack.modals import field_id
+from core.slack.views.modals import field_id
 from core.steps import Agreed, Approval, Commanded, Decided, Draft, Questioned, Redrafted, draft_of
 from core.values import Language
 from playground.blocks.check import check_view

@@ -8,7 +8,7 @@ import pytest
 
 from core.held_files import Held
 from core.slack.blocks import SlackMessage, broken_limits
-from core.slack.held_files import MOST_FILES, held_message, settled_message, size_text
+from core.slack.views.held_files import MOST_FILES, held_message, settled_message, size_text
 from core.steps import Agreed, FilesHeld, FilesSettled, HeldFile
 from core.values import Language, ThreadKey
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from core.slack.blocks import broken_limits
-from core.slack.memory_views import proposal_message, settled_message
+from core.slack.views.memory import proposal_message, settled_message
 from core.steps import Proposed, Settled
 from core.values import Language
 from workers.builder.packages import Lock

@@ -14,7 +14,7 @@ from rq import Queue
 
 from core.leases import Leases
 from core.queue import SERIALIZER, SHARED_QUEUE, Wakes
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Asked
 from core.store import Store
 from core.store.wait_queue import QueuedThread

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from turn_world import World, cell, finish
 
-from core.slack import shares
+from core.slack.writing import shares
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
 from workers.turn.live import LiveProgress

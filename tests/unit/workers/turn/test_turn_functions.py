@@ -20,7 +20,7 @@ from core.blobs import Blobs
 from core.commands import CONTEXT, FUNCTION
 from core.interactions import MemoryButton
 from core.queue import Wakes
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.stepping_in import ContextChange
 from core.steps import CellRan, FunctionTried, Proposed
 from core.team_memory import MemoryDecision

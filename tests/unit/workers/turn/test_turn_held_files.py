@@ -18,7 +18,7 @@ from bot.message_handler import MessageHandler
 from bot.presses.held_files import HeldFiles
 from core.interactions import FilesButton
 from core.queue import Wakes
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

@@ -21,8 +21,8 @@ from core.interactions import ChannelsForm, DefaultsForm, HomeButton, Instructio
 from core.preferences import INSTRUCTION_CHARS, PROFILES
 from core.queue import Wakes
 from core.slack.blocks import Limit
-from core.slack.home import DEFAULT, LANGUAGES, field_of
-from core.slack.writer import SlackWriter
+from core.slack.views.home import DEFAULT, LANGUAGES, field_of
+from core.slack.writing.writer import SlackWriter
 from core.values import Language, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

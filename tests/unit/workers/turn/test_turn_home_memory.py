@@ -13,8 +13,8 @@ from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World
 from core.interactions import EntriesButton, EntryButton, EntryForm
 from core.phrases import say
 from core.slack.blocks import Limit
-from core.slack.entry_views import PER_PAGE
-from core.slack.modals import field_id
+from core.slack.views.entries import PER_PAGE
+from core.slack.views.modals import field_id
 from core.team_folder.entries import Entries, Note
 from core.team_folder.folder import TeamFolder
 from core.values import Language

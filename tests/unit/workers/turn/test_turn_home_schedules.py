@@ -13,7 +13,7 @@ from turn_world import ANA, BEN, CHANNEL, NewWorld, World
 from core.interactions import ScheduleButton
 from core.schedules import ScheduleOrder
 from core.slack.blocks import Limit
-from core.slack.reader import SlackReader
+from core.slack.reading.reader import SlackReader
 from core.values import Lease, ThreadKey
 from workers.models.scripted import ScriptedModel
 

@@ -12,8 +12,8 @@ from bot.home import threads as room
 from core.errors import SlackUnreachable
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm
 from core.slack.blocks import Limit, broken_view
-from core.slack.reader import SlackReader
-from core.slack.thread_views import PER_PAGE, WORDS
+from core.slack.reading.reader import SlackReader
+from core.slack.views.threads import PER_PAGE, WORDS
 from core.values import Lease, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

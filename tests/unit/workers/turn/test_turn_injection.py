@@ -14,8 +14,8 @@ from obeying_model import ObeyingModel
 from turn_world import ANA, BEN, NewWorld, World
 from what_leaves import leaks
 
-from core.slack import outgoing
 from core.slack.fake import TOKEN
+from core.slack.writing import outgoing
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 
@@ -52,7 +52,7 @@ def test_a_model_that_obeys_files_reaches_nobody_and_nothing_beyond_its_thread(
 
 def test_the_same_words_do_leave_where_nothing_holds_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without the functions that make text harmless the same turn leaks, and the look at it sees that."""
-    for place in ("workers.delivery.deliver", "workers.delivery.reports.render", "core.slack.outgoing"):
+    for place in ("workers.delivery.deliver", "workers.delivery.reports.render", "core.slack.writing.outgoing"):
         monkeypatch.setattr(f"{place}.sanitize", lambda text, known=(): text)
     monkeypatch.setattr(outgoing, "without_pings", lambda text: text)
     monkeypatch.setattr(outgoing, "_without_addresses", lambda text, known: text)

@@ -74,12 +74,12 @@ from core.interactions import (
 )
 from core.queue import Wakes
 from core.schedules import ScheduleOrder
-from core.slack.home import field_of
-from core.slack.menu import CHOICE
-from core.slack.modals import field_id
-from core.slack.report_views import reason_field
-from core.slack.thread_views import WORDS
-from core.slack.writer import SlackWriter
+from core.slack.views.home import field_of
+from core.slack.views.menu import CHOICE
+from core.slack.views.modals import field_id
+from core.slack.views.reports import reason_field
+from core.slack.views.threads import WORDS
+from core.slack.writing.writer import SlackWriter
 from core.spool import Spool
 from core.steps import Proposed, dump_step
 from core.team_folder.entries import Entries, Note

@@ -12,7 +12,7 @@ from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, 
 from bot.message_handler import MessageHandler
 from bot.presses.models import ModelChoices
 from core.queue import Wakes
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 

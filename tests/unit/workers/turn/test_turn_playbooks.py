@@ -13,7 +13,7 @@ from bot.message_handler import MessageHandler
 from bot.presses.memory import Proposals
 from core.commands import TEACH, UNFOLLOW
 from core.interactions import PlaybookButton
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey

@@ -22,8 +22,8 @@ from core.formats import FORMATS
 from core.interactions import PageButton, ReasonForm, ReportButton
 from core.purging import purge_thread
 from core.queue import Wakes
-from core.slack.report_views import reason_field
-from core.slack.writer import SlackWriter
+from core.slack.views.reports import reason_field
+from core.slack.writing.writer import SlackWriter
 from core.steps import Asked
 from core.values import ThreadKey
 from tryout.blocks_text import message_text

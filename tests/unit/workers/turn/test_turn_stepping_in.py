@@ -19,8 +19,8 @@ from core.blobs import Blobs
 from core.commands import commands, language_of
 from core.interactions import FORM_FIELD, AgainButton, Menu, SuggestionButton
 from core.queue import Wakes
-from core.slack.menu import CHOICE
-from core.slack.writer import SlackWriter
+from core.slack.views.menu import CHOICE
+from core.slack.writing.writer import SlackWriter
 from core.values import Language, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel

@@ -14,7 +14,7 @@ from bot.message_handler import MessageHandler
 from bot.presses.questions import Questions
 from core.interactions import SuggestionButton
 from core.queue import Wakes
-from core.slack.writer import SlackWriter
+from core.slack.writing.writer import SlackWriter
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 

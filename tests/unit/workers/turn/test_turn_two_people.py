@@ -15,8 +15,8 @@ from bot.message_handler import MessageHandler
 from bot.presses.approvals import Approvals
 from core.interactions import ApprovalButton, EditForm
 from core.queue import Wakes
-from core.slack.modals import field_id
-from core.slack.writer import SlackWriter
+from core.slack.views.modals import field_id
+from core.slack.writing.writer import SlackWriter
 from core.steps import Agreed, Approval, Draft, Questioned, Redrafted, draft_of
 from core.values import ThreadKey
 from tryout.blocks_text import message_text

@@ -15,8 +15,8 @@ from fpdf.fonts import FontFace
 
 from core.figure_sources import counts_line, source_line
 from core.phrases import say
-from core.slack.report_badge import badge
 from core.slack.text import clip
+from core.slack.views.report_badge import badge
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, parts_of
 from workers.delivery.reports.formats.slides import size_of_png

@@ -27,8 +27,8 @@ from pptx.util import Emu, Inches, Pt
 from core.clean_room import CleanRoom
 from core.figure_sources import source_line
 from core.phrases import say
-from core.slack.report_badge import badge
 from core.slack.text import clip
+from core.slack.views.report_badge import badge
 from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_of

@@ -8,7 +8,7 @@ import pytest
 
 from core.clean_room import CleanRoom
 from core.phrases import say
-from core.slack.report_badge import badge
+from core.slack.views.report_badge import badge
 from core.steps import (
     Approval,
     Asked,

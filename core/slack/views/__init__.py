@@ -1,0 +1,1 @@
+"""What people see in Slack as blocks: messages with buttons, windows, the app's home. No call is made here."""
