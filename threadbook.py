@@ -42,7 +42,7 @@ _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
 def _moment(text: str) -> datetime:
-    from tryout.times import moment
+    from tryout.commands.times import moment
 
     try:
         return moment(text)
@@ -51,7 +51,7 @@ def _moment(text: str) -> datetime:
 
 
 def _days(text: str) -> int:
-    from tryout.times import days
+    from tryout.commands.times import days
 
     try:
         return days(str(text))
@@ -172,8 +172,8 @@ def ask(
 
     Piped, it prints the finished thread alone; progress goes to standard error.
     """
-    from tryout import ask as ask_room
-    from tryout import ask_input
+    from tryout.commands import ask as ask_room
+    from tryout.commands import ask_input
 
     try:
         question = ask_input.question(question)
@@ -256,7 +256,7 @@ def run(
     if as_json:
         print(json.dumps(outcome, ensure_ascii=False))
     else:
-        from tryout import show
+        from tryout.commands import show
 
         show.cells(outcome)
     _exit(0 if all(cell["status"] == "ok" for cell in outcome["cells"]) else 1)
@@ -290,7 +290,7 @@ def build(
     as_json: AsJson = False,
 ) -> None:
     """Build a program from a requirement file: write, check, run in the sandbox, test (docs/programs.md)."""
-    from tryout import build as build_room
+    from tryout.commands import build as build_room
 
     if diff or back:
         _exit(build_room.back(file, back) if back else build_room.show_diff(file))
@@ -320,14 +320,14 @@ def doctor(
 ) -> None:
     """Show what works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
     if attack:
-        from tryout import attack_check
+        from tryout.commands import attack_check
 
         _exit(attack_check.run(_quiet(_settings()), as_json=as_json))
     if model:
-        from tryout import model_probes
+        from tryout.commands import model_probes
 
         _exit(model_probes.run(_quiet(_settings()), as_json=as_json))
-    from tryout import doctor as doctor_room
+    from tryout.commands import doctor as doctor_room
 
     _exit(doctor_room.run(_settings(), as_json=as_json))
 
@@ -337,7 +337,7 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder to set up.", file_okay=False)] = Path(),
 ) -> None:
     """Set up a folder: ask five questions, test the tokens, write `.env` and `threadbook.toml`, then run `doctor`."""
-    from tryout import init as init_room
+    from tryout.commands import init as init_room
 
     _exit(init_room.run(folder))
 
@@ -345,8 +345,8 @@ def init(
 @app.command()
 def status(as_json: AsJson = False) -> None:
     """Show what is running: turns, threads that wait for a person, queues, nodes, sessions on this node."""
-    from tryout import running_stack
-    from tryout import status as status_room
+    from tryout.commands import status as status_room
+    from tryout.stack import running_stack
 
     _exit(status_room.run(running_stack.instead_of(_settings()), as_json=as_json))
 
@@ -366,8 +366,8 @@ def replay(
     ] = None,
 ) -> None:
     """Show the steps of a turn, or of all turns of a thread, with their times."""
-    from tryout import replay as replay_room
-    from tryout import running_stack
+    from tryout.commands import replay as replay_room
+    from tryout.stack import running_stack
 
     settings = running_stack.instead_of(_settings())
     link = running_stack.as_link(turn)
@@ -396,8 +396,8 @@ def threads(
     as_json: AsJson = False,
 ) -> None:
     """Find threads, show what a thread said at any moment, and compare two states."""
-    from tryout import running_stack
-    from tryout import threads as threads_room
+    from tryout.commands import threads as threads_room
+    from tryout.stack import running_stack
 
     wanted = threads_room.Filter(person, channel, since, pinned, state)
     settings = running_stack.instead_of(_settings())
@@ -424,8 +424,8 @@ def export(
     ] = None,
 ) -> None:
     """Write the threads as training data, in the formats that trainers load."""
-    from tryout import export as export_room
-    from tryout import running_stack
+    from tryout.commands import export as export_room
+    from tryout.stack import running_stack
 
     if kind not in export_room.FORMATS:
         raise typer.BadParameter(f"--format takes {', '.join(export_room.FORMATS)}")
@@ -446,8 +446,8 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Import conversations from other tools, with their times and their origin (docs/threads.md)."""
-    from tryout import imports as imports_room
-    from tryout import running_stack
+    from tryout.commands import imports as imports_room
+    from tryout.stack import running_stack
 
     settings = running_stack.instead_of(_settings())
     _exit(imports_room.run(settings, file, channel=channel, dry_run=dry_run, as_json=as_json))
@@ -456,7 +456,8 @@ def import_(
 @app.command()
 def mcp(workspace: OfWorkspace = "") -> None:
     """Serve other programs over MCP (ask, threads, playbooks) as the person of THREADBOOK_MCP_TOKEN (docs/mcp.md)."""
-    from tryout import mcp_server, running_stack
+    from tryout.commands import mcp_server
+    from tryout.stack import running_stack
 
     _exit(mcp_server.run(running_stack.instead_of(_settings()), workspace))
 
@@ -464,8 +465,8 @@ def mcp(workspace: OfWorkspace = "") -> None:
 @app.command()
 def schedules(as_json: AsJson = False) -> None:
     """List the scheduled reports: when they run, who owns them, and which of them stopped and why."""
-    from tryout import running_stack
-    from tryout import schedules as schedules_room
+    from tryout.commands import schedules as schedules_room
+    from tryout.stack import running_stack
 
     _exit(schedules_room.run(running_stack.instead_of(_settings()), as_json=as_json))
 
@@ -481,7 +482,7 @@ def query(
     explain: Annotated[bool, typer.Option("--explain", help="Print what would be sent, and send nothing.")] = False,
 ) -> None:
     """Send one read-only statement to a data source; exit code 0 only if all rows arrived."""
-    from tryout import sources as sources_room
+    from tryout.commands import sources as sources_room
 
     if sum((as_json, csv is not None, parquet is not None)) > 1:
         raise typer.BadParameter("give only one of --json, --csv and --parquet")
@@ -492,7 +493,7 @@ def query(
 @app.command()
 def sources(as_json: AsJson = False) -> None:
     """Check each data source: reachable, read-only (or the SQL that makes it so), tables seen, latency."""
-    from tryout import sources as sources_room
+    from tryout.commands import sources as sources_room
 
     _exit(sources_room.run_sources(_quiet(_settings()), as_json=as_json))
 
@@ -508,7 +509,7 @@ Folder = Annotated[Path | None, typer.Option("--out", help="Folder of the dictio
 @dictionary.command()
 def draft(source: SourceName, out: Folder = None) -> None:
     """Write one file per table to review, from the catalogue and small samples; text that people wrote is kept."""
-    from tryout import dictionary as dictionary_room
+    from tryout.commands import dictionary as dictionary_room
 
     _exit(dictionary_room.run_draft(_settings(), source, out))
 
@@ -516,7 +517,7 @@ def draft(source: SourceName, out: Folder = None) -> None:
 @dictionary.command()
 def check(source: SourceName, out: Folder = None) -> None:
     """List the differences between the dictionary and the live tables; exit code 1 if there are any."""
-    from tryout import dictionary as dictionary_room
+    from tryout.commands import dictionary as dictionary_room
 
     _exit(dictionary_room.run_check(_settings(), source, out))
 
@@ -538,7 +539,7 @@ def memory_list(
     workspace: OfWorkspace = "",
 ) -> None:
     """List the entries with their pages and who kept them; pages that cannot be read go to standard error."""
-    from tryout import memory as memory_room
+    from tryout.commands import memory as memory_room
 
     _exit(memory_room.run_list(_settings_of(workspace), " ".join(words or ()), channel, as_json=as_json))
 
@@ -550,7 +551,7 @@ def memory_add(
     workspace: OfWorkspace = "",
 ) -> None:
     """Add an entry; exit code 1 if there is already another entry about the same thing."""
-    from tryout import memory as memory_room
+    from tryout.commands import memory as memory_room
 
     _exit(memory_room.run_add(_quiet(_settings_of(workspace)), space, text, workspace))
 
@@ -562,7 +563,7 @@ def memory_forget(
     workspace: OfWorkspace = "",
 ) -> None:
     """Remove an entry from its page. Threads that used it keep their copy; `purge` deletes copies."""
-    from tryout import memory as memory_room
+    from tryout.commands import memory as memory_room
 
     _exit(memory_room.run_forget(_quiet(_settings_of(workspace)), file, title, workspace))
 
@@ -575,7 +576,7 @@ def memory_rename(
     workspace: OfWorkspace = "",
 ) -> None:
     """Give an entry another title; exit code 1 if another entry of the page already has this title."""
-    from tryout import memory as memory_room
+    from tryout.commands import memory as memory_room
 
     _exit(memory_room.run_rename(_quiet(_settings_of(workspace)), file, title, new, workspace))
 
@@ -604,7 +605,7 @@ app.add_typer(installations, name="installations")
 @installations.command("list")
 def installations_list(as_json: AsJson = False) -> None:
     """List the workspaces and organisations, without their tokens."""
-    from tryout import installations as installations_room
+    from tryout.commands import installations as installations_room
 
     _exit(installations_room.run_list(_settings(), as_json=as_json))
 
@@ -612,7 +613,7 @@ def installations_list(as_json: AsJson = False) -> None:
 @installations.command("rotate")
 def installations_rotate() -> None:
     """Encrypt every stored token with the first key of THREADBOOK_TOKEN_KEYS."""
-    from tryout import installations as installations_room
+    from tryout.commands import installations as installations_room
 
     _exit(installations_room.run_rotate(_settings()))
 
@@ -624,7 +625,7 @@ app.add_typer(playbooks, name="playbooks")
 @playbooks.command("list")
 def playbooks_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
     """List the playbooks with their owners, and when to use them."""
-    from tryout import playbooks as playbooks_room
+    from tryout.commands import playbooks as playbooks_room
 
     _exit(playbooks_room.run_list(_settings_of(workspace), as_json=as_json))
 
@@ -635,7 +636,7 @@ def playbooks_show(
     workspace: OfWorkspace = "",
 ) -> None:
     """Print the page of a playbook, and its errors."""
-    from tryout import playbooks as playbooks_room
+    from tryout.commands import playbooks as playbooks_room
 
     _exit(playbooks_room.run_show(_settings_of(workspace), file))
 
@@ -649,7 +650,7 @@ def playbooks_check(
     workspace: OfWorkspace = "",
 ) -> None:
     """Check playbooks that people write; exit code 1 if one cannot be read or has errors."""
-    from tryout import playbooks as playbooks_room
+    from tryout.commands import playbooks as playbooks_room
 
     _exit(playbooks_room.run_check(_settings() if files else _settings_of(workspace), files or []))
 
@@ -663,7 +664,7 @@ def playbooks_report(
     workspace: OfWorkspace = "",
 ) -> None:
     """List playbooks that are unused, fail, no longer fit their data or are declined, with their votes."""
-    from tryout import playbooks as playbooks_room
+    from tryout.commands import playbooks as playbooks_room
 
     _exit(playbooks_room.run_report(_quiet(_settings_of(workspace)), days, workspace, as_json=as_json))
 
@@ -675,7 +676,7 @@ app.add_typer(functions, name="functions")
 @functions.command("list")
 def functions_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
     """List the functions that the team has accepted, with their signatures."""
-    from tryout import functions as functions_room
+    from tryout.commands import functions as functions_room
 
     _exit(functions_room.run_list(_settings_of(workspace), as_json=as_json))
 
@@ -689,14 +690,14 @@ def functions_check(
     workspace: OfWorkspace = "",
 ) -> None:
     """Check functions without running them; exit code 1 if one breaks a rule or was changed after its test."""
-    from tryout import functions as functions_room
+    from tryout.commands import functions as functions_room
 
     _exit(functions_room.run_check(None if folders else _settings_of(workspace), folders or []))
 
 
 def _settings_of(workspace: str) -> Settings:
     """The settings of one of many workspaces."""
-    from tryout.workspace import of_workspace
+    from tryout.commands.workspace import of_workspace
 
     return of_workspace(_settings(), workspace)
 
@@ -734,8 +735,8 @@ def purge(
     as_json: AsJson = False,
 ) -> None:
     """Delete threads for good: rows, files, sessions on every node. Messages in Slack stay there."""
-    from tryout import purge as purge_room
-    from tryout import running_stack
+    from tryout.commands import purge as purge_room
+    from tryout.stack import running_stack
 
     settings, link = running_stack.instead_of(_settings()), running_stack.as_link(thread)
     _exit(
@@ -761,8 +762,8 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Show who did what: refusals, resets, confirmations, replays, purges. Lines are only added, never changed."""
-    from tryout import audit as audit_room
-    from tryout import running_stack
+    from tryout.commands import audit as audit_room
+    from tryout.stack import running_stack
 
     settings = running_stack.instead_of(_settings())
     _exit(audit_room.run(settings, since=since, thread=thread, person=person, as_json=as_json))

@@ -26,8 +26,8 @@ from rich.table import Table
 
 from bench.load import StackProcesses
 from core.retry import wait_until
-from tryout.blocks_text import message_text
-from tryout.stack import Stack, running
+from tryout.stack.blocks_text import message_text
+from tryout.stack.stack import Stack, running
 
 THINKS_S = 20.0
 ROUNDS = 2

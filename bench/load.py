@@ -30,9 +30,9 @@ from bench.processes import pss_mib
 from core.retry import wait_until
 from core.steps import CellRan
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
-from tryout.conversation import Conversation
-from tryout.stack import Stack, running
+from tryout.stack.blocks_text import message_text
+from tryout.stack.conversation import Conversation
+from tryout.stack.stack import Stack, running
 
 THREADS = 100
 WORKERS = (1, 2, 4)

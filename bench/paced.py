@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from core.retry import wait_until
-from tryout.conversation import Conversation
-from tryout.stack import Stack, running
+from tryout.stack.conversation import Conversation
+from tryout.stack.stack import Stack, running
 
 CHANNELS = ("#sales", "#churn", "#general")
 TURNS, EVERY_S = 40, 1.0

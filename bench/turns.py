@@ -22,8 +22,8 @@ from rich.table import Table
 
 from core.retry import wait_until
 from core.steps import CellRan, Replied
-from tryout.conversation import Conversation
-from tryout.stack import Stack, running
+from tryout.stack.conversation import Conversation
+from tryout.stack.stack import Stack, running
 
 CHANNEL = "#sales"
 QUIET_MENTIONS = 20

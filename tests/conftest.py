@@ -29,7 +29,7 @@ from services import missing
 from sqlalchemy import create_engine, text
 
 from core.store import schema
-from tryout.redis_server import embedded_redis, reachable
+from tryout.stack.redis_server import embedded_redis, reachable
 
 # Every run tries the same examples, so a red run is the fault of the change. EXPLORE=1 tries other examples, and more.
 # No property depends on speed: a busy machine fails none.

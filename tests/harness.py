@@ -24,8 +24,8 @@ from executor.launch import start_host, stop_host
 from executor.wire import limits_from
 from playground import Options
 from playground import running as running_playground
-from tryout.blocks_text import message_text
-from tryout.slack_client import LocalSlack
+from tryout.stack.blocks_text import message_text
+from tryout.stack.slack_client import LocalSlack
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
 from workers.service import jobs
 from workers.service.context import WorkerContext, opened

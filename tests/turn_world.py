@@ -39,7 +39,7 @@ from core.store.database import Database
 from core.store.lineage import inheritors_of
 from core.values import FileRef, IncomingMessage, ThreadKey
 from executor.fake import FakeSessions
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.agent.turn import Environment
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel

@@ -14,12 +14,13 @@ import yaml
 
 from core import python_source
 from core.settings import load_settings
-from tryout import running_stack, show
-from tryout.ask import CHANNEL, FAILURES
-from tryout.conversation import Conversation
+from tryout.commands import show
+from tryout.commands.ask import CHANNEL, FAILURES
 from tryout.demo_database import ask_database
 from tryout.sample_data import EXAMPLES
-from tryout.stack import Stack, running
+from tryout.stack import running_stack
+from tryout.stack.conversation import Conversation
+from tryout.stack.stack import Stack, running
 
 HOME = Path(".threadbook")
 

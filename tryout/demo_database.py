@@ -13,11 +13,11 @@ from typing import Any
 import yaml
 
 from core.settings import Settings
-from tryout import show
-from tryout.ask import CHANNEL
-from tryout.conversation import Conversation
+from tryout.commands import show
+from tryout.commands.ask import CHANNEL
 from tryout.sample_data import EXAMPLES
-from tryout.stack import running
+from tryout.stack.conversation import Conversation
+from tryout.stack.stack import running
 
 TELCO = EXAMPLES / "telco"
 NUMBERS = {

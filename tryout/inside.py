@@ -24,9 +24,9 @@ from core.store import Store
 from core.store.history import History, TimedStep
 from core.telemetry import redactor
 from core.values import ThreadKey
-from tryout.operator import allows, not_allowed
-from tryout.replay import headline, sources_asked
-from tryout.show import printable
+from tryout.commands.operator import allows, not_allowed
+from tryout.commands.replay import headline, sources_asked
+from tryout.commands.show import printable
 
 REDIS_TIMEOUT_S = 2.0
 TURNS = 10

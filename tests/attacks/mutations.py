@@ -45,7 +45,7 @@ from executor.environment import clean_environment  # noqa: E402
 from executor.launch import stop_host, wait_for_host  # noqa: E402
 from executor.sandbox import allowed, seccomp  # noqa: E402
 from executor.values import Syscalls  # noqa: E402
-from tryout.attack_check import LIMITS, Round  # noqa: E402
+from tryout.commands.attack_check import LIMITS, Round  # noqa: E402
 
 _SECCOMP = "sandbox/seccomp.py"
 

@@ -20,7 +20,7 @@ from mutation_kit import ASK_THE_KERNEL, CAPABILITY, PYTHON, SECOND, Mutation, a
 
 from executor.attacks import METADATA, REACH, Attack, given
 from executor.sandbox import seccomp
-from tryout.attack_check import known_of
+from tryout.commands.attack_check import known_of
 from workers.repositories.jail import Order
 
 ROOT = Path(__file__).resolve().parents[2]

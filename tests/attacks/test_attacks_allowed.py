@@ -19,7 +19,7 @@ from executor.notices import notice
 from executor.sandbox import allowed, seccomp
 from executor.sandbox.calls import MACHINE
 from executor.values import Limits, Sandbox
-from tryout import attack_check
+from tryout.commands import attack_check
 from workers.delivery.notices import worded
 
 LIMITS = Limits(cell_timeout_s=240, spare_sessions=0)

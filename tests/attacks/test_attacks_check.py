@@ -6,7 +6,7 @@ import pytest
 from attack_kit import need_layer
 
 from executor.values import Sandbox
-from tryout import attack_check
+from tryout.commands import attack_check
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from object_store import ObjectStore, object_store
 from core.blobs import Blobs, load_driver
 from core.errors import BlobMissing, SettingsError
 from core.settings import load_settings
-from tryout import doctor
+from tryout.commands import doctor
 
 pytestmark = pytest.mark.integration
 

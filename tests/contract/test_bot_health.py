@@ -16,7 +16,7 @@ from patience import PATIENCE_S, eventually, reserved_port
 from bot import running_bot
 from core.telemetry import configure_logging
 from playground import Options, running
-from tryout.slack_client import LocalSlack
+from tryout.stack.slack_client import LocalSlack
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import yaml
 from test_docs import slack_methods_called
 
 from bot.app import HOME_OPENED, MESSAGE_EVENTS, OTHER_EVENTS
-from tryout.doctor import SCOPES
+from tryout.commands.doctor import SCOPES
 
 KINDS = ("channels", "groups", "im", "mpim")
 READ = frozenset(f"{kind}:read" for kind in KINDS)

@@ -22,7 +22,7 @@ from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
 from playground import Options, running
-from tryout.slack_client import LocalSlack
+from tryout.stack.slack_client import LocalSlack
 
 
 class Team:

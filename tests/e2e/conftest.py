@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from harness import Stack, Start, running_stack, session_host
 
-from tryout.redis_server import embedded_redis
+from tryout.stack.redis_server import embedded_redis
 from workers.models.base import Model
 from workers.offline import OfflineAnalyst
 

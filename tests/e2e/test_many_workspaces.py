@@ -13,7 +13,7 @@ from patience import PATIENCE_S, eventually, reserved_port
 from core.settings import environment_with, load_settings
 from core.store import Store
 from playground import Options, running
-from tryout.processes import Processes
+from tryout.stack.processes import Processes
 
 pytestmark = pytest.mark.process
 

@@ -13,8 +13,8 @@ import pytest
 from page_kit import browser, page_at
 from playwright.sync_api import Browser, Page, expect
 
-from tryout import export
-from tryout.stack import Stack, running
+from tryout.commands import export
+from tryout.stack.stack import Stack, running
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser"]

@@ -13,7 +13,7 @@ import pytest
 from page_kit import browser, page_at
 from playwright.sync_api import Browser, Page, expect
 
-from tryout.stack import running
+from tryout.stack.stack import running
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser"]

@@ -19,7 +19,7 @@ from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Page, expect
 from wheel_kit import wheel
 
-from tryout.stack import running
+from tryout.stack.stack import running
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser"]

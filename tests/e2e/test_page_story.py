@@ -22,7 +22,7 @@ import pytest
 from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tryout.stack import running
+from tryout.stack.stack import running
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser"]

@@ -16,7 +16,7 @@ import pytest
 from page_kit import browser, page_at, scroll_to
 from playwright.sync_api import Browser, Page, expect
 
-from tryout.stack import Stack, running
+from tryout.stack.stack import Stack, running
 
 pytestmark = pytest.mark.browser
 __all__ = ["browser"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from harness import Stack, running_stack, session_host
 
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 COMMAND = "wc -l < sales.csv; cat /etc/shadow; echo made > made.txt"

@@ -15,7 +15,7 @@ from patience import PATIENCE_S
 from core.steps import Asked, Replied, ToolCall
 from core.values import Lease, ThreadKey
 from executor.client import SessionClient
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
 

@@ -11,7 +11,7 @@ from harness import Json, Stack, Start, Talk, session_host, settings_for
 from patience import PATIENCE_S
 
 from playground import Options
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
 from workers.service import jobs

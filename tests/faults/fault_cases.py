@@ -22,7 +22,7 @@ from core.steps import CellRan, Decided, Questioned, open_question
 from core.store import StoreUnreachable
 from core.values import ThreadKey
 from executor.client import HostUnavailable, SessionClient
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 
 Json = dict[str, Any]
 _numbers = itertools.count(1)

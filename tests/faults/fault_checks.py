@@ -13,7 +13,7 @@ from fault_world import World
 from patience import eventually
 from sqlalchemy import text
 
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 
 _MISSING = ("what the last cell changed in them may be missing", "Not kept: the changes of the last cell")
 

@@ -20,7 +20,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from executor.linux import die_with_parent
-from tryout.redis_server import reachable
+from tryout.stack.redis_server import reachable
 
 START_S = 60.0
 NOBODY = 65534

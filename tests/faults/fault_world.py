@@ -32,7 +32,7 @@ from executor.client import HostUnavailable, SessionClient
 from executor.values import SessionInfo
 from playground import Options
 from playground import running as running_playground
-from tryout.slack_client import LocalSlack
+from tryout.stack.slack_client import LocalSlack
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 6

@@ -18,7 +18,7 @@ from patience import eventually
 
 from core.store import StoreUnreachable
 from playground import Options
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 
 pytestmark = pytest.mark.fault
 

@@ -15,7 +15,7 @@ from fault_world import World, kill
 from patience import eventually
 from sqlalchemy import text
 
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 
 pytestmark = pytest.mark.fault
 

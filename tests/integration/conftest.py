@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tryout.redis_server import embedded_redis
+from tryout.stack.redis_server import embedded_redis
 
 
 @pytest.fixture(scope="module")

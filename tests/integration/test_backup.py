@@ -19,10 +19,10 @@ from core.steps import CellRan
 from core.store import Store
 from core.values import ThreadKey
 from playground import running
-from tryout.blocks_text import message_text
-from tryout.processes import Processes
-from tryout.redis_server import embedded_redis
-from tryout.slack_client import LocalSlack
+from tryout.stack.blocks_text import message_text
+from tryout.stack.processes import Processes
+from tryout.stack.redis_server import embedded_redis
+from tryout.stack.slack_client import LocalSlack
 
 pytestmark = pytest.mark.integration
 

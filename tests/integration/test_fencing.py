@@ -26,7 +26,7 @@ from core.slack.writing.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
-from tryout.slack_client import LocalSlack
+from tryout.stack.slack_client import LocalSlack
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ from core.leases import Leases
 from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE, Wakes, connect_redis, signatures_of
 from core.store import Store
 from core.values import IncomingMessage
-from tryout.redis_server import reachable
+from tryout.stack.redis_server import reachable
 from workers.service import start_checks
 from workers.service.rq_worker import NodeWorker
 from workers.service.start_checks import CannotStart, refuse_unfit_redis, wait_for_redis

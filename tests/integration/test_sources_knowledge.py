@@ -13,7 +13,7 @@ import sources_world
 from sources_world import World
 
 from core.settings import load_settings
-from tryout.dictionary import run_check, run_draft
+from tryout.commands.dictionary import run_check, run_draft
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.folder import read_folder
 from workers.sources.knowledge.samples import sampled

@@ -28,8 +28,8 @@ from core.store import Store
 from core.values import ThreadKey
 from executor.client import SessionClient
 from playground import running
-from tryout.blocks_text import message_text
-from tryout.slack_client import LocalSlack
+from tryout.stack.blocks_text import message_text
+from tryout.stack.slack_client import LocalSlack
 
 pytestmark = [pytest.mark.integration, pytest.mark.early]
 

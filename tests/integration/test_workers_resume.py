@@ -25,8 +25,8 @@ from core.steps import CellRan, UnknownStep
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
-from tryout.blocks_text import message_text
-from tryout.slack_client import LocalSlack
+from tryout.stack.blocks_text import message_text
+from tryout.stack.slack_client import LocalSlack
 from workers.models.base import ModelRefused, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
 from workers.service import jobs
@@ -218,7 +218,7 @@ OUTSIDE = {
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),  # those of the process with the clean room
     *("pin_thread", "unpin_thread", "describe_thread"),  # nobody pins or describes a thread
     *("add_schedule", "set_schedule_state"),  # nothing is scheduled
-    "import_thread",  # an operator's: tests/unit/tryout/test_tryout_imports.py
+    "import_thread",  # an operator's: tests/unit/tryout/commands/test_commands_imports.py
     *("fork_thread", "note_source"),  # nobody forks or loads a thread: tests/unit/workers/turn/test_turn_fork.py
     "begin_heir",  # nothing is answered in a direct message: tests/unit/workers/turn/test_turn_sources.py
     "give_up_contents",  # no thread is purged meanwhile: tests/unit/workers/turn/test_turn_lost_lease.py

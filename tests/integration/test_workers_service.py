@@ -24,8 +24,8 @@ from core.steps import CellRan
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
-from tryout.blocks_text import message_text
-from tryout.slack_client import LocalSlack
+from tryout.stack.blocks_text import message_text
+from tryout.stack.slack_client import LocalSlack
 
 pytestmark = [pytest.mark.integration, pytest.mark.early]
 

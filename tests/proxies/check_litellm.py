@@ -25,7 +25,7 @@ from patience import PATIENCE_S, reserved_port
 
 from core.settings import load_settings
 from core.steps import ToolCall
-from tryout.model_probes import probe
+from tryout.commands.model_probes import probe
 from workers.agent.replies.tools import TOOLS
 from workers.models.base import ContextTooLong, ModelError, ModelRefused, ModelReply, ModelRequest, ModelUnavailable
 from workers.models.openai_model import OpenAIModel

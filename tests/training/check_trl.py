@@ -20,7 +20,7 @@ from turn_kit import changed, write_turn
 from core.settings import load_settings
 from core.steps import Approval, Asked, CellRan, Changed, Decided, Finished, Questioned, Replied, Step, ToolCall
 from core.store import Store
-from tryout import export
+from tryout.commands import export
 
 HERE = Path(__file__).parent
 THREADS = 12

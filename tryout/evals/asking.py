@@ -18,14 +18,14 @@ from queue import SimpleQueue
 
 from core.steps import CellRan, Finished, GaveUp, Questioned, Replied, Step, total_spent
 from core.store import TurnRow
-from tryout.ask import turn_document
-from tryout.blocks_text import message_text
-from tryout.conversation import Conversation, NoAnswer
+from tryout.commands.ask import turn_document
 from tryout.evals.results import Result
 from tryout.evals.rubric import grade
 from tryout.evals.scoring import End, Outcome, score_plain, score_tags
 from tryout.evals.suite import Question
-from tryout.stack import Stack, running
+from tryout.stack.blocks_text import message_text
+from tryout.stack.conversation import Conversation, NoAnswer
+from tryout.stack.stack import Stack, running
 from workers.models.base import Model
 from workers.turn.prompts import Prompts
 

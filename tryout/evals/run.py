@@ -16,13 +16,13 @@ from rich.table import Table
 
 from core.errors import SettingsError, ThreadbookError
 from core.settings import Settings
+from tryout.commands.show import printable
 from tryout.evals.asking import DESKS, Job, Manner, ask_all, jobs_of
 from tryout.evals.results import Result, Summary, append_result, read_results, right_by_name, summary
 from tryout.evals.statistics import Paired, paired
 from tryout.evals.suite import Question, SuiteError, read_suite
-from tryout.processes import ProcessDied
-from tryout.redis_server import RedisNotStarted
-from tryout.show import printable
+from tryout.stack.processes import ProcessDied
+from tryout.stack.redis_server import RedisNotStarted
 from workers.models.base import Model
 from workers.models.openai_model import OpenAIModel
 from workers.turn.prompts import load_prompts

@@ -12,8 +12,8 @@ from redis import Redis, RedisError
 from core.health import Missing
 from core.redis_writes import check_writes, redis_answers, refusal
 from core.settings import load_settings
-from tryout import doctor
-from tryout.redis_server import embedded_redis
+from tryout.commands import doctor
+from tryout.stack.redis_server import embedded_redis
 from workers.service import start_checks
 
 pytestmark = pytest.mark.process

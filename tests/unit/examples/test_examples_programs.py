@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from builder_kit import build
 
-from tryout.build import recorded_model
+from tryout.commands.build import recorded_model
 from workers.builder.components import plan
 from workers.builder.requirement import read
 

@@ -17,8 +17,8 @@ from core.settings import Settings, load_settings
 from core.steps import Queried, StatementRan
 from core.store import Store
 from tryout import inside
+from tryout.commands.operator import operator
 from tryout.inside import LOOK_ENDS_S, Inside
-from tryout.operator import operator
 
 RAN = StatementRan(source="shop", sql="select 1", rows=1, seconds=0.5)
 HERE = ("T1", "C1", "100.000001")

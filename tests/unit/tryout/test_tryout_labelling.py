@@ -16,7 +16,8 @@ from core.errors import SlackUnreachable
 from core.installations.workspaces import Workspace, Workspaces
 from core.slack.reading.reader import SlackReader
 from core.values import ThreadKey
-from tryout import export, labelling
+from tryout import labelling
+from tryout.commands import export
 from tryout.labelling import Labelling
 from workers.models.scripted import ScriptedModel
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.slack.charts import chart
-from tryout import ask, show
-from tryout.blocks_text import block_text, message_text
+from tryout.commands import ask, show
+from tryout.commands.show import Transcript
 from tryout.demo import reused
-from tryout.show import Transcript
+from tryout.stack.blocks_text import block_text, message_text
 
 
 def test_a_message_reads_as_its_blocks_and_falls_back_to_its_text() -> None:

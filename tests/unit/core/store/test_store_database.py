@@ -21,7 +21,7 @@ from core.errors import OursToFix, SettingsError
 from core.settings import Settings, load_settings
 from core.store import Store, StoreDamaged, StoreUnreachable, database
 from core.store.database import Database
-from tryout import schedules
+from tryout.commands import schedules
 
 
 def nobody_listens() -> str:

@@ -16,7 +16,7 @@ from tryout.evals.asking import Job, Manner
 from tryout.evals.results import Result
 from tryout.evals.rubric import read_grade
 from tryout.evals.run import Options, model_environment, run
-from tryout.processes import ProcessDied
+from tryout.stack.processes import ProcessDied
 
 LINES = [
     {"id": name, "question": f"{name}?", "files": ["t.csv"], "answers": {"x": 1}, "tags": [name]} for name in "abc"

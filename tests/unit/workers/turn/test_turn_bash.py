@@ -9,7 +9,7 @@ from test_turn_approvals import Office
 from turn_world import ANA, Json, Meanwhile, NewWorld, World, cell, finish
 
 from core.steps import Approval, CellRan, Decided, Forgot, Moved, Questioned, Step
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.agent.about_steps import has_shell, is_new_shell
 from workers.agent.actions import RunCell
 from workers.models.scripted import ScriptedModel

@@ -20,7 +20,7 @@ from core.interactions import FilesButton
 from core.queue import Wakes
 from core.slack.writing.writer import SlackWriter
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 ALWAYS = '[approvals]\nfiles = "always"\n'

@@ -24,7 +24,7 @@ from core.slack.blocks import Limit
 from core.slack.views.home import DEFAULT, LANGUAGES, field_of
 from core.slack.writing.writer import SlackWriter
 from core.values import Language, ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=9)

@@ -15,7 +15,7 @@ from core.slack.blocks import Limit, broken_view
 from core.slack.reading.reader import SlackReader
 from core.slack.views.threads import PER_PAGE, WORDS
 from core.values import Lease, ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 PRIVATE = "C0LEADERS1"

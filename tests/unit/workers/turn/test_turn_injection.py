@@ -17,7 +17,7 @@ from what_leaves import leaks
 from core.slack.fake import TOKEN
 from core.slack.writing import outgoing
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 
 FILES = corpus(*SPOKEN, *CALLED)
 AT_ONCE = 20

@@ -86,7 +86,7 @@ from core.team_folder.entries import Entries, Note
 from core.team_folder.folder import TeamFolder
 from core.team_folder.pages import entries_of
 from core.values import Lease, ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 Values = Mapping[str, Any]

@@ -15,7 +15,7 @@ from turn_world import ANA, World, cell, finish
 
 from core.language_detection import detect
 from core.values import Language
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "languages"

@@ -13,7 +13,7 @@ from turn_world import CHANNEL, Json, Meanwhile, NewWorld, World, cell, failure,
 
 from core import chromium
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 TEAM = '[report]\nsections = ["Summary", "Findings", "Method"]\n'

@@ -13,7 +13,7 @@ from bot.message_handler import MessageHandler
 from bot.presses.models import ModelChoices
 from core.queue import Wakes
 from core.slack.writing.writer import SlackWriter
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 SCRIPT = (cell("print(1)"), finish("It is 1."))

@@ -8,7 +8,7 @@ import pytest
 from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.blobs import Blobs
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 RUN = "run ```n = 41\nprint(n + 1)```"

@@ -7,7 +7,7 @@ from turn_world import BEN, Meanwhile, World, cell, finish, question
 
 from bot.presses.answers import to_answer
 from core.values import IncomingMessage, ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 

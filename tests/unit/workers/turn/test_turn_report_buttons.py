@@ -26,7 +26,7 @@ from core.slack.views.reports import reason_field
 from core.slack.writing.writer import SlackWriter
 from core.steps import Asked
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 TOTALS = 'print("North 120")\nprint("South 100")'

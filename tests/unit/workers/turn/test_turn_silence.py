@@ -12,7 +12,7 @@ from turn_world import ANA, Json, Meanwhile, NewWorld, World, cell, finish
 
 from core.steps import Usage
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.base import ModelReply, ModelRequest, ModelUnavailable, OnDelta
 from workers.models.scripted import ScriptedModel
 

@@ -22,8 +22,8 @@ from core.slack.reading.reader import SlackReader
 from core.stepping_in import ContextChange, Speech
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
-from tryout import replay
-from tryout.blocks_text import message_text
+from tryout.commands import replay
+from tryout.stack.blocks_text import message_text
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel

@@ -20,7 +20,7 @@ from core.queue import Wakes
 from core.slack.views.modals import field_id
 from core.slack.writing.writer import SlackWriter
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
 from workers.service.sweeping.expiry import expire_questions

@@ -22,7 +22,7 @@ from core.queue import Wakes
 from core.slack.views.menu import CHOICE
 from core.slack.writing.writer import SlackWriter
 from core.values import Language, ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 CHEN = "U0CHEN0001"

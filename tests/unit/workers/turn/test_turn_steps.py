@@ -13,7 +13,7 @@ from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, NewWorld, World, cell
 
 from bot.presses.steps import Steps
 from core.interactions import StepButton
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 SCRIPT = (

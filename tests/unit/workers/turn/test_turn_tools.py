@@ -15,8 +15,8 @@ from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
 from core.blobs import Blobs
 from core.thread_cells import Held
 from core.values import ThreadKey
-from tryout import replay
-from tryout.blocks_text import message_text
+from tryout.commands import replay
+from tryout.stack.blocks_text import message_text
 from workers.agent.about_steps import data_held
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules.due import begin_due

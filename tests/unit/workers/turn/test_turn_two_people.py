@@ -19,7 +19,7 @@ from core.slack.views.modals import field_id
 from core.slack.writing.writer import SlackWriter
 from core.steps import Agreed, Approval, Draft, Questioned, Redrafted, draft_of
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 EVERY = '[approvals]\nask = "every cell"\npeople = 2\n\n[access]\napprove = ["members"]\n'

@@ -7,7 +7,7 @@ from turn_world import ANA, CHANNEL, Json, Meanwhile, World, cell, finish
 
 from bot.changes import Change, follow
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 from workers.service.backoff import MOST_CRASHES, MOST_DELAYS, Backoff
 

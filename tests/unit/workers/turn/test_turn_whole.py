@@ -6,7 +6,7 @@ import pytest
 from patience import eventually
 from turn_world import BEN, Meanwhile, World, cell, finish
 
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.delivery import card as card_module
 from workers.models.scripted import ScriptedModel
 

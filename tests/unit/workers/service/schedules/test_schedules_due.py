@@ -15,7 +15,7 @@ from core.schedules import RunOutcome
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules.due import Runner, begin_due
 from workers.service.schedules.posts import SchedulePosts

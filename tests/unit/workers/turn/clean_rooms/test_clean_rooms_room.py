@@ -20,7 +20,7 @@ from core.blobs import Blobs
 from core.clean_room import CleanRoom
 from core.steps import Step, Undone
 from core.values import Lease, ThreadKey
-from tryout import replay
+from tryout.commands import replay
 from workers.models.scripted import ScriptedModel
 from workers.turn.clean_rooms import room as clean_room
 

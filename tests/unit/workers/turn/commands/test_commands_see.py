@@ -6,7 +6,7 @@ import pytest
 from turn_world import ANA, BEN, Json, Meanwhile, World, cell, finish, question
 
 from core.values import ThreadKey
-from tryout.blocks_text import message_text
+from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
 WORDS = ("vars", "status", "plan", "cost", "explain")

@@ -1,0 +1,1 @@
+"""The commands of `threadbook`: one module each, and what several of them have in common."""
