@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.commands import command_of
 from bot.intake import EventContext, Ignored, read_message
-from core.commands import commands
+from core.commands.registry import commands
 from core.language_detection import detect
 from core.phrases import say
 from core.store import Store

@@ -13,7 +13,7 @@ from typing import Any
 from bot.intake import Ignored
 from bot.payloads import TS, read_press
 from bot.pressed import pressed
-from core.commands import command_in
+from core.commands.registry import command_in
 from core.interactions import LeaveButton, Reaction, StopButton
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey

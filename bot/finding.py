@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bot.pressed import NO_TS, pressed
 from core.actions import Action
 from core.authorization import Authorizer
-from core.commands import argument_of
+from core.commands.registry import argument_of
 from core.errors import SlackUnreachable
 from core.meaning import threads_near
 from core.phrases import say

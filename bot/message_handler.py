@@ -22,7 +22,7 @@ from bot.intake import EventContext, Ignored, addressed, is_empty, is_for_us, re
 from bot.left_alone import LeftAlone
 from bot.replies import Replies
 from core.actions import Action
-from core.commands import Command, argument_of, commands, is_command
+from core.commands.registry import Command, argument_of, commands, is_command
 from core.errors import SlackUnreachable
 from core.interactions import Reaction
 from core.metrics import MESSAGES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from core.approvals import PRESSES
-from core.commands import language_of
+from core.commands.approvals import PRESSES
+from core.commands.registry import language_of
 from core.errors import OursToFix
 from core.interactions import AgainButton, Reaction
 from core.metrics import FIRST_SIGN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.commands import language_of
+from core.commands.registry import language_of
 from core.errors import OursToFix
 from core.installations.tokens import NotInstalled
 from core.phrases import say

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, THREAD, Action
-from core.approvals import DECISION
-from core.command_words import stands_in
-from core.commands import CONFIRM, DECLINE, commands, is_command
+from core.commands.approvals import DECISION
+from core.commands.registry import CONFIRM, DECLINE, commands, is_command
+from core.commands.words import stands_in
 from core.steps import RESET_CALL, Questioned, option_of
 from core.values import Standing
 

@@ -15,8 +15,8 @@ from croniter import croniter
 
 from core.days_off import DaysOff, days_off
 from core.phrases import moment_in
-from core.schedule_words import OnDaysOff
-from core.schedules import ScheduleOrder
+from core.schedules.values import ScheduleOrder
+from core.schedules.words import OnDaysOff
 from core.team_settings import ScheduleSettings
 from core.values import Language
 

@@ -1,7 +1,7 @@
 """What people decide about a proposal of the team's memory, on its way from the bot to the worker.
 
-The bot makes a command of a press or a submitted form: its kind is MEMORY (`core/commands.py`), its text is this value.
-Whether the proposal is still open, and whether the person may, is the worker's to say.
+The bot makes a command of a press or a submitted form: its kind is MEMORY (`core/commands/registry.py`), its text is
+this value. Whether the proposal is still open, and whether the person may, is the worker's to say.
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ known yet."""
 
 
 REPOSITORY_MODE: Final = "repository"
-"""The mode of a "file" that is a git repository at `url`. Slack's own files never have it (`core/slack/reading/files.py`)."""
+"""The mode of a "file" that is a git repository at `url`. Slack's own files never have it
+(`core/slack/reading/files.py`)."""
 
 
 class FileRef(Value):
@@ -84,8 +85,8 @@ class IncomingMessage(Value):
     """One thing that a person wrote or pressed, as the bot received it.
 
     `kind` is "text" for a message, "answer" for a pressed option of a question, else the name of a command of
-    `core/commands.yaml`. A stop by a button or a reaction has no `text`. `text` is plain: mentions of the bot are
-    removed, Slack's escapes undone.
+    `core/commands/commands.yaml`. A stop by a button or a reaction has no `text`. `text` is plain: mentions of the bot
+    are removed, Slack's escapes undone.
     `mention` says whether the bot was addressed. `files_known` is False when the event may have come without its files
     (an app_mention twin): the worker then looks once. `standing` is what was known of its author when it came.
     """

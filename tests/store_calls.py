@@ -20,7 +20,7 @@ from turn_kit import ASKED, REPLIED, RESUMED
 
 from core.clean_room import WAITING, CleanRoomOrder
 from core.rows import ExportedRow, NewReport, OutboxRow, Sent, Spent
-from core.schedules import RunOutcome, ScheduleOrder
+from core.schedules.values import RunOutcome, ScheduleOrder
 from core.store import Store
 from core.store.history import History
 from core.store.installations import Installed

@@ -24,9 +24,9 @@ import without_syncs
 from timeless import timeless
 
 import workers.turn
-from core.approvals import DECISION, Decision
 from core.blobs import Blobs
-from core.commands import command_in
+from core.commands.approvals import DECISION, Decision
+from core.commands.registry import command_in
 from core.leases import Leases
 from core.queue import Wakes, signatures_of
 from core.settings import Settings, load_settings

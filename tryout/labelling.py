@@ -16,14 +16,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.desks import Desk, Desks
 from bot.message_handler import MessageHandler
 from bot.pressed import now, pressed
-from core.commands import CONTEXT
+from core.commands.registry import CONTEXT
+from core.commands.stepping_in import EDIT_CHARS, ContextChange
 from core.errors import ThreadbookError
 from core.installations.workspaces import opened_workspaces
 from core.queue import Wakes, connect_redis
 from core.rows import TurnRow
 from core.settings import Settings
 from core.slack.views.reports import REASON_CHARS
-from core.stepping_in import EDIT_CHARS, ContextChange
 from core.steps import Changed, Finished, Step, user_of
 from core.store import Store
 from core.values import ThreadKey

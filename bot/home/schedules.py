@@ -19,7 +19,7 @@ from core.errors import OursToFix
 from core.interactions import ScheduleButton
 from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment
-from core.schedules import State
+from core.schedules.values import State
 from core.slack.text import clip, escape
 from core.slack.views.home import thread_url
 from core.slack.views.schedules import LISTED, Do, ScheduleEntry, notice_view

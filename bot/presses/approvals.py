@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from bot.handling import Handling
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
-from core.approvals import DECISION, Decision, Do
+from core.commands.approvals import DECISION, Decision, Do
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import ApprovalButton, EditForm, HintForm
 from core.phrases import say

@@ -12,7 +12,7 @@ from typing import Any
 from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import pressed
-from core.commands import FILES
+from core.commands.registry import FILES
 from core.errors import SlackFailed, SlackUnreachable
 from core.held_files import FilesDecision, Held, held_as
 from core.interactions import FilesButton

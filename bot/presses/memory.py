@@ -11,7 +11,7 @@ from typing import Any
 from bot.handling import Handling
 from bot.payloads import Press, read_form, read_press
 from bot.pressed import now, pressed
-from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
+from core.commands.registry import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
 from core.slack.text import escape

@@ -17,9 +17,10 @@ from bot.presses import reports
 from bot.presses.questions import Questions
 from bot.presses.version_window import VersionWindow
 from bot.presses.versions import answer_of, is_left_out, text_of
-from core.commands import CONTEXT, FORK_HERE, SPEAK, commands
+from core.commands.forking import ForkPoint
+from core.commands.registry import CONTEXT, FORK_HERE, SPEAK, commands
+from core.commands.stepping_in import ContextChange, Speech
 from core.errors import SlackUnreachable
-from core.forking import ForkPoint
 from core.interactions import (
     AskForm,
     ContextForm,
@@ -35,7 +36,6 @@ from core.slack.views import menu as drawn
 from core.slack.views.approvals import syntax_error
 from core.slack.views.modals import View, field_id
 from core.slack.writing.writer import SlackWriter
-from core.stepping_in import ContextChange, Speech
 from core.store import Store
 from core.telemetry import get_logger
 from core.thread_cells import told_from

@@ -12,7 +12,8 @@ from typing import Any
 from bot.handling import Handling
 from bot.payloads import read_press
 from bot.pressed import pressed
-from core.commands import SWITCH
+from core.commands.registry import SWITCH
+from core.commands.stepping_in import Switch
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import ModelButton
 from core.phrases import say
@@ -20,7 +21,6 @@ from core.rows import TurnRow
 from core.slack import blocks as kit
 from core.slack.text import escape
 from core.slack.writing.writer import SlackWriter
-from core.stepping_in import Switch
 from core.steps import Finished, Forgot, GaveUp
 from core.store import Store
 from core.telemetry import get_logger

@@ -16,7 +16,7 @@ from bot.payloads import Press, read_form, read_press
 from bot.pressed import NO_TS, pressed
 from core.actions import Action
 from core.clean_room import CleanRoom
-from core.commands import PLAYBOOK, PROGRAM
+from core.commands.registry import PLAYBOOK, PROGRAM
 from core.errors import SlackFailed, SlackUnreachable
 from core.formats import is_format
 from core.interactions import PageButton, ReasonForm, ReportButton
@@ -51,7 +51,7 @@ log = get_logger(__name__)
 
 DOWNLOAD: Final = "download"
 KEEP: Final = "keep"
-"""The command of `core/commands.yaml` that the button for all files gives."""
+"""The command of `core/commands/commands.yaml` that the button for all files gives."""
 _REDRAWS: Final = 3
 _QUESTION: Final = 300
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.commands import CONTEXT, NOTE, argument_of
+from core.commands.registry import CONTEXT, NOTE, argument_of
+from core.commands.stepping_in import ContextChange
 from core.message_versions import (
     CELL,
     MESSAGE,
@@ -14,7 +15,6 @@ from core.message_versions import (
     made_versions,
     written_versions,
 )
-from core.stepping_in import ContextChange
 from core.steps import Step
 from core.store import Store
 from core.values import ThreadKey

@@ -77,8 +77,8 @@ class Closed(Value):
 
 
 class Commanded(Value):
-    """A person gave a command of `core/commands.yaml`. It is carried out until an `Acknowledged` with its `ts` follows.
-    `text` is empty when it came by a button or a reaction."""
+    """A person gave a command of `core/commands/commands.yaml`. It is carried out until an `Acknowledged` with its `ts`
+    follows. `text` is empty when it came by a button or a reaction."""
 
     kind: Literal["commanded"] = "commanded"
     command: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeGuard
 
-from core.command_words import without_marks
-from core.commands import ANSWERS
+from core.commands.registry import ANSWERS
+from core.commands.words import without_marks
 from core.rows import Spent
 from core.steps.approvals import Agreed, Approval, Decided, Questioned, Redrafted
 from core.steps.files import FilesSettled

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select, update
 
-from core.commands import DESCRIBE, NOTE, commands, is_command
+from core.commands.registry import DESCRIBE, NOTE, commands, is_command
 from core.store import tables as t
 from core.store.lineage import inheritors_of
 from core.store.part import Part, now, storable, writes

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, or_, select, text, union, update
 
-from core.commands import NOTE, is_command
+from core.commands.registry import NOTE, is_command
 from core.rows import Recorded, StoredMessage
 from core.store import tables as t
 from core.store.changes import DELETED

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import func, or_, select, update
 
-from core.schedules import Figure, RunOutcome, ScheduleOrder, State
+from core.schedules.values import Figure, RunOutcome, ScheduleOrder, State
 from core.store import tables as t
 from core.store.part import Part, now, storable, writes
 from core.values import Lease, StoredFile

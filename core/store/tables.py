@@ -306,7 +306,7 @@ schedules = Table(
     Index("ix_schedules_turn_id", "turn_id"),
     Index("ix_schedules_owner", "owner"),
 )
-"""`order` is a `core.schedules.ScheduleOrder`; `shown` are the figures (`Figure` there) that people saw last."""
+"""`order` is a `core.schedules.values.ScheduleOrder`; `shown` are the figures (`Figure` there) that people saw last."""
 
 schedule_runs = Table(
     "schedule_runs",

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, select
 
-from core.commands import NOTE
+from core.commands.registry import NOTE
 from core.language_detection import detect
 from core.preferences import WORKSPACE
 from core.rows import StoredMessage, TurnRow

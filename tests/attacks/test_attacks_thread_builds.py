@@ -15,7 +15,7 @@ from builder_kit import FINE, LocalWalls, code, covered
 from turn_world import ANA, World, hurried, new_database
 from what_leaves import leaks
 
-from core.commands import BUILDING
+from core.commands.registry import BUILDING
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey

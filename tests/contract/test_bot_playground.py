@@ -23,7 +23,7 @@ import bot.background
 import bot.service
 from bot import running_bot
 from bot.connection.retry_buffer import RetryBuffer
-from core.approvals import Decision
+from core.commands.approvals import Decision
 from core.interactions import AskForm, Menu
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.rows import StoredMessage

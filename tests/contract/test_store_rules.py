@@ -16,7 +16,7 @@ from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
 
 from core.errors import LeaseLost, outline
 from core.rows import ExportedBytes, ExportedRow, OutboxRow, Sent
-from core.schedules import ScheduleOrder
+from core.schedules.values import ScheduleOrder
 from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
 from core.store import Recorded, Spent, Store, changes, tables
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey

@@ -32,7 +32,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from markdown_pieces import split_markdown
 
-from core.approvals import Decision
+from core.commands.approvals import Decision
 from core.errors import FileUnreachable, SettingsError, UsersMove
 from core.interactions import ApprovalButton, OptionButton, ReportButton
 from core.settings import load_settings, tables

@@ -17,7 +17,7 @@ from patience import PATIENCE_S
 from timeless import timeless
 
 from core.blobs import Blobs
-from core.commands import command_in
+from core.commands.registry import command_in
 from core.slack.client import web_client
 from core.slack.reading.files import file_refs
 from core.slack.writing.writer import SlackWriter

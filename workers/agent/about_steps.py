@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeGuard
 
-from core.commands import SPEAK
+from core.commands.registry import SPEAK
 from core.steps import (
     APPROVE_CALL,
     Acknowledged,

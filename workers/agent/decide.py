@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from core.commands import RUN, STARTUP, argument_of
+from core.commands.registry import RUN, STARTUP, argument_of
 from core.phrases import number, say
 from core.steps import (
     APPROVAL_EXPIRED,

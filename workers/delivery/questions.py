@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import SPEAK
+from core.commands.registry import SPEAK
 from core.interactions import OptionButton
 from core.phrases import say
 from core.slack import blocks as kit

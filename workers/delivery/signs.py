@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
-from core.commands import RUN, commands
+from core.commands.registry import RUN, commands
 from core.interactions import Reaction
 from core.steps import (
     STOPPED,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.phrases import say, written
-from core.schedule_thresholds import Threshold
-from core.schedules import Figure
+from core.schedules.thresholds import Threshold
+from core.schedules.values import Figure
 from core.values import Language
 
 MOST = 30

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from core.commands import commands
+from core.commands.registry import commands
 from core.rows import ExportedRow, NewReport, Sent, Spent
 from core.settings import Settings
 from core.slack.connections import tls

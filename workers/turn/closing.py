@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from core.approvals import PRESSES
 from core.clean_room import WAITING, Mode
-from core.commands import NOTE, commands, is_command
+from core.commands.approvals import PRESSES
+from core.commands.registry import NOTE, commands, is_command
 from core.errors import OursToFix, SlackUnreachable
 from core.held_files import Held
 from core.phrases import say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from core.commands import commands, language_of
+from core.commands.registry import commands, language_of
 from core.errors import LeaseLost
 from core.phrases import say
 from core.steps import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from core.commands import RUN, SPEAK, STARTUP, commands, language_of
+from core.commands.registry import RUN, SPEAK, STARTUP, commands, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
 from core.phrases import say
 from core.rows import StoredMessage, TurnRow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.commands import NOTE, language_of
+from core.commands.registry import NOTE, language_of
 from core.phrases import say
 from core.rows import StoredMessage
 from core.steps import UNINSTALLED, GaveUp, Step

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from core import python_source
-from core.commands import SPEAK
+from core.commands.registry import SPEAK
 from core.hidden_characters import count_hidden, with_hidden_shown
 from core.interactions import ApprovalButton, EditForm, HintForm
 from core.phrases import say

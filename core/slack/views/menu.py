@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.commands.stepping_in import SPEECH_CHARS
 from core.interactions import FORM_FIELD, AgainButton, AskForm, ContextForm, Interaction, MenuForm, RateForm, SpeakForm
 from core.phrases import say
 from core.slack import blocks as kit
@@ -13,7 +14,6 @@ from core.slack.text import clip
 from core.slack.views.approvals import FIELD_CHARS, code_parts
 from core.slack.views.modals import OPTION_CHARS, View, field_id, form, input_field, plain, text_field
 from core.slack.views.reports import REASON_CHARS
-from core.stepping_in import SPEECH_CHARS
 from core.values import Language
 
 CHOICE = f"{FORM_FIELD}:choice"

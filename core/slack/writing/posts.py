@@ -1,8 +1,8 @@
 """Posts, each made once: through the Store's outbox.
 
 A row with a deterministic key stands before the call, and the message carries the key in its metadata. When a reply is
-lost the thread is searched for it before anything is sent again (`core/slack/writing/lookup.py`), so nothing is posted twice
-and nothing is left out. A call that was refused or never made is no lost reply: its row says so, and nothing is
+lost the thread is searched for it before anything is sent again (`core/slack/writing/lookup.py`), so nothing is posted
+twice and nothing is left out. A call that was refused or never made is no lost reply: its row says so, and nothing is
 searched for.
 """
 

@@ -1,7 +1,7 @@
 """Everything that is written to Slack, for any server that speaks Slack's Web API.
 
-Posts go through the Store's outbox (`core/slack/writing/posts.py`), and so do files (`core/slack/writing/uploads.py`). Messages of ours
-are redrawn from their full state. Niceties never fail the caller (`core/slack/writing/niceties.py`).
+Posts go through the Store's outbox (`posts.py`), and so do files (`uploads.py`). Messages of ours are redrawn from
+their full state. Niceties never fail the caller (`niceties.py`).
 
 A worker passes the lease of its thread. It is checked right before each call, so a worker that was paused past its
 lease writes nothing any more. Slack has no fencing tokens: between the check and the call a lease can still be lost.

@@ -10,8 +10,8 @@ import pytest
 
 from core.access import Person, Resource, action_of, may
 from core.actions import Action
-from core.approvals import DECISION
-from core.commands import commands
+from core.commands.approvals import DECISION
+from core.commands.registry import commands
 from core.errors import SettingsError
 from core.phrases import phrases, say
 from core.settings import Settings, load_settings

@@ -9,7 +9,7 @@ import pytest
 
 from core.days_off import DaysOff, is_known
 from core.schedule_times import BadTimes, next_time
-from core.schedule_words import OnDaysOff
+from core.schedules.words import OnDaysOff
 
 GERMANY = DaysOff("DE")
 

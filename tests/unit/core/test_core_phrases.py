@@ -12,7 +12,7 @@ import pytest
 import yaml
 from jinja2 import UndefinedError, meta
 
-from core.commands import commands
+from core.commands.registry import commands
 from core.phrases import OWN_FILES, Phrase, decimal, environment, joined, listed, number, phrases, say
 from core.values import Language
 

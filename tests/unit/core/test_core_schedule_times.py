@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.schedule_times import BadTimes, least_gap, moment, newest_time, next_time
-from core.schedules import ScheduleOrder
+from core.schedules.values import ScheduleOrder
 from core.team_settings import ScheduleSettings
 from workers.schedules.drift import fits, pattern_of, patterns_of
 

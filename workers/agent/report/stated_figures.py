@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.schedules import Figure
+from core.schedules.values import Figure
 from core.steps import CellRan, FigureSource, Finished, SourcePlace
 from workers.agent.about_steps import Turns
 from workers.agent.provenance import Facts, facts_of

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core.commands import RUN
+from core.commands.registry import RUN
 from core.steps import (
     OWN_CALL,
     Asked,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from core.schedules import Figure
+from core.schedules.values import Figure
 from core.steps import Finished
 from core.thread_cells import since_reset
 from workers.agent.about_steps import Turns, cells

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import inf
 
 from core.access import names_answer, reset_answer
-from core.approvals import DECISION, Decision
-from core.commands import NOTE, argument_of, commands, is_command
+from core.commands.approvals import DECISION, Decision
+from core.commands.registry import NOTE, argument_of, commands, is_command
 from core.rows import StoredMessage
 from core.steps import (
     RESET_CALL,

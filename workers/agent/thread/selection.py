@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.approvals import PRESSES
-from core.commands import NOTE, commands, is_command
+from core.commands.approvals import PRESSES
+from core.commands.registry import NOTE, commands, is_command
 from core.rows import StoredMessage
 from core.steps import (
     APPROVAL_EXPIRED,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from core.errors import BlobsUnreachable, OursToFix, SlackUnreachable
 from core.installations.tokens import NotInstalled
 from core.schedule_times import BadTimes, following_time, newest_time
-from core.schedules import RunOutcome
+from core.schedules.values import RunOutcome
 from core.settings import Settings
 from core.slack.writing.writer import SlackWriter
 from core.store import Store

@@ -9,7 +9,7 @@ from typing import Literal
 from core.errors import OursToFix, SlackFailed, SlackUnreachable
 from core.phrases import say
 from core.schedule_times import moment
-from core.schedules import RunOutcome, State
+from core.schedules.values import RunOutcome, State
 from core.slack import blocks as kit
 from core.slack.text import clip, escape
 from core.slack.writing.writer import SlackWriter

@@ -14,7 +14,7 @@ from core.authorization import Authorizer
 from core.days_off import days_off
 from core.phrases import say
 from core.schedule_times import zone_of
-from core.schedules import Figure, RunOutcome, Why
+from core.schedules.values import Figure, RunOutcome, Why
 from core.settings import Settings
 from core.slack.writing.writer import SlackWriter
 from core.steps import Briefed, CellRan, FileAbstract, Step

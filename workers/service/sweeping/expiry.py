@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.approvals import DECISION, Decision
+from core.commands.approvals import DECISION, Decision
 from core.steps import open_question
 from core.store import Store
 from core.telemetry import get_logger

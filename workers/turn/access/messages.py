@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
-from core.approvals import DECISION, PRESSES
 from core.authorization import Authorizer
-from core.commands import commands
+from core.commands.approvals import DECISION, PRESSES
+from core.commands.registry import commands
 from core.errors import SlackUnreachable
 from core.interactions import Reaction
 from core.phrases import say

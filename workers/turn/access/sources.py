@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from core.authorization import Authorizer
-from core.commands import RUN, SPEAK, STARTUP
+from core.commands.registry import RUN, SPEAK, STARTUP
 from core.errors import SlackUnreachable
 from core.steps import Agreed, Asked, Changed, Commanded, Decided, Noted, Redrafted, Resumed, Step
 from core.team_settings import SourceSettings

@@ -1,4 +1,4 @@
-"""What people can tell a thread to do, one module each, by the names of `core/commands.yaml`.
+"""What people can tell a thread to do, one module each, by the names of `core/commands/commands.yaml`.
 
 A module has a function `carry_out(thread: CommandThread) -> Sequence[Step]`. It does what the command says, tells the
 thread so, and returns the steps that follow from it. It may be called again after a crash, with the same outcome.

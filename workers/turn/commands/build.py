@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from core.commands import BUILD, argument_of
+from core.commands.registry import BUILD, argument_of
 from core.errors import FileUnreachable, SlackFailed, UsersMove
 from core.phrases import say
 from core.rows import money

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from core.commands import CHANGE, argument_of
+from core.commands.registry import CHANGE, argument_of
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Limit

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import NOTE
+from core.commands.registry import NOTE
+from core.commands.stepping_in import ContextChange
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import Reaction
 from core.phrases import say
 from core.slack.reading.files import file_refs
 from core.slack.text import escape
-from core.stepping_in import ContextChange
 from core.steps import Asked, Changed, Step
 from workers.agent.thread.changes import CELL, MESSAGE, REPORT, message_target, with_changes
 from workers.turn.commands.thread import CommandThread

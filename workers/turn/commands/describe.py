@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import DESCRIBE, argument_of
+from core.commands.registry import DESCRIBE, argument_of
 from core.phrases import say
 from core.steps import Step
 from workers.turn.commands.thread import CommandThread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import FORGET, argument_of
+from core.commands.registry import FORGET, argument_of
 from core.phrases import say
 from core.steps import Asked, Proposed, Step
 from core.team_folder.entries import Note

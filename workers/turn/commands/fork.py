@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.commands import INHERIT
-from core.forking import ForkPoint, Inheritance
+from core.commands.forking import ForkPoint, Inheritance
+from core.commands.registry import INHERIT
 from core.phrases import say
 from core.rows import TurnRow
 from core.slack.text import clip, escape

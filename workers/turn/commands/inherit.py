@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from core.forking import Inheritance
+from core.commands.forking import Inheritance
 from core.phrases import say
 from core.steps import CellRan, Inherited, NotRebuilt, Step
 from core.telemetry import get_logger

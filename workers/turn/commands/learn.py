@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import LEARN, LEARN_CELL, RETEST, argument_of
+from core.commands.registry import LEARN, LEARN_CELL, RETEST, argument_of
 from core.phrases import say
 from core.steps import Asked, CellRan, FunctionDraft, Learning, Step
 from workers.agent.about_steps import cells

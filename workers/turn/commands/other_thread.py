@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.actions import Action
 from core.authorization import Authorizer
-from core.commands import argument_of
+from core.commands.registry import argument_of
 from core.phrases import say
 from core.steps import Step
 from core.thread_cells import Held

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.clean_room import CleanRoom
-from core.commands import PLAYBOOK, argument_of
+from core.commands.registry import PLAYBOOK, argument_of
 from core.errors import BlobsUnreachable
 from core.phrases import say
 from core.slack.views.report_badge import badge as badge_text

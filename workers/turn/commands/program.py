@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.clean_room import LeftOut
-from core.commands import PROGRAM, argument_of
+from core.commands.registry import PROGRAM, argument_of
 from core.errors import BlobMissing, BlobsUnreachable, SlackFailed
 from core.phrases import say
 from core.slack.text import escape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import RECALL, argument_of
+from core.commands.registry import RECALL, argument_of
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block

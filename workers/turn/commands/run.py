@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import RUN, argument_of
+from core.commands.registry import RUN, argument_of
 from core.phrases import say
 from core.steps import OWN_CALL, CellRan, Step
 from workers.turn.commands.thread import CommandThread

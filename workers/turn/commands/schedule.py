@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from core.authorization import Authorizer
 from core.days_off import days_off, is_known
 from core.phrases import number, say
-from core.schedule_rhythms import rhythm
 from core.schedule_times import BadTimes, least_gap, moment, next_time
-from core.schedule_words import ScheduleWords, read_schedule
-from core.schedules import Figure, ScheduleOrder
+from core.schedules.rhythms import rhythm
+from core.schedules.values import Figure, ScheduleOrder
+from core.schedules.words import ScheduleWords, read_schedule
 from core.slack.text import clip, escape
 from core.steps import CellRan, Finished, Step
 from core.values import Language

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment
-from core.schedules import State
+from core.schedules.values import State
 from core.slack.text import clip
 from core.steps import Step
 from workers.turn.commands.thread import CommandThread

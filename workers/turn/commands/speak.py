@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from core.stepping_in import Speech
+from core.commands.stepping_in import Speech
 from core.steps import Replied, Step, ToolCall
 from workers.agent.replies.tools import FINISH, RUN_PYTHON, title_of
 from workers.turn.commands.thread import CommandThread

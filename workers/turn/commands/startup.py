@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import STARTUP, argument_of
+from core.commands.registry import STARTUP, argument_of
 from core.phrases import say
 from core.steps import OWN_CALL, CellRan, Startup, Step
 from workers.agent.startup import startup_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.stepping_in import Switch
+from core.commands.stepping_in import Switch
 from core.steps import Resumed, Step
 from workers.turn.commands.thread import CommandThread
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.authorization import Authorizer
-from core.commands import commands
+from core.commands.registry import commands
 from core.held_files import Held
 from core.interactions import Reaction
 from core.phrases import say

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.adjusting import adjusted
-from core.commands import NOTE
+from core.commands.registry import NOTE
 from core.preferences import WORKSPACE, ChannelPreferences, PersonPreferences
 from core.rows import StoredMessage
 from core.steps import Instruction, Preferred

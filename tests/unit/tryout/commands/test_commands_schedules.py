@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from turn_kit import ASKED, FINISHED, write_turn
 
-from core.schedules import Figure, ScheduleOrder
+from core.schedules.values import Figure, ScheduleOrder
 from core.settings import load_settings
 from core.store import Store
 from core.values import Lease

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib import font_manager
 
-from core.commands import language_of
+from core.commands.registry import language_of
 from core.steps import (
     Asked,
     Briefed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.schedules import Figure
+from core.schedules.values import Figure
 from workers.schedules.telling import MOST, changes, lines
 
 

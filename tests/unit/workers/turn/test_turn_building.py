@@ -14,7 +14,7 @@ import pytest
 from builder_kit import FENCE, FINE, LocalWalls, code, covered
 from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World
 
-from core.commands import BUILDING
+from core.commands.registry import BUILDING
 from core.steps import Proposed, Replied, Settled, Step
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
@@ -225,7 +225,7 @@ def test_a_file_with_faults_is_told_with_line_and_column(world: World) -> None:
 
 @pytest.mark.parametrize("text", ["build a chart of the sales", "who should build this?", "build it yourself"])
 def test_a_question_that_says_build_is_a_question(text: str) -> None:
-    from core.commands import command_in
+    from core.commands.registry import command_in
 
     assert command_in(text) is None
 

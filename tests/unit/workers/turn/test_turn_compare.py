@@ -9,7 +9,7 @@ from test_turn_fork import LOAD, SALES, fork, link, script
 from test_turn_sources import COUNT, asked  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, Death, Killed, World, cell, finish
 
-from core.commands import command_in
+from core.commands.registry import command_in
 from core.values import ThreadKey
 
 OTHER = "C0OTHER001"

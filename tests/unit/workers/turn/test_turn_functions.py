@@ -17,11 +17,11 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, World, cell, f
 from bot.message_handler import MessageHandler
 from bot.presses.memory import Proposals
 from core.blobs import Blobs
-from core.commands import CONTEXT, FUNCTION
+from core.commands.registry import CONTEXT, FUNCTION
+from core.commands.stepping_in import ContextChange
 from core.interactions import MemoryButton
 from core.queue import Wakes
 from core.slack.writing.writer import SlackWriter
-from core.stepping_in import ContextChange
 from core.steps import CellRan, FunctionTried, Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey

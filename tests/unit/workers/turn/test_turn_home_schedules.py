@@ -11,7 +11,7 @@ from test_turn_sources import COUNT, PEOPLE, REFUSED, Asked, asked, follows  # n
 from turn_world import ANA, BEN, CHANNEL, NewWorld, World
 
 from core.interactions import ScheduleButton
-from core.schedules import ScheduleOrder
+from core.schedules.values import ScheduleOrder
 from core.slack.blocks import Limit
 from core.slack.reading.reader import SlackReader
 from core.values import Lease, ThreadKey

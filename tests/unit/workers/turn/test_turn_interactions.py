@@ -73,7 +73,7 @@ from core.interactions import (
     VersionButton,
 )
 from core.queue import Wakes
-from core.schedules import ScheduleOrder
+from core.schedules.values import ScheduleOrder
 from core.slack.views.home import field_of
 from core.slack.views.menu import CHOICE
 from core.slack.views.modals import field_id

@@ -11,9 +11,9 @@ from test_turn_fork import LOAD, SALES, all_steps, link, script, told, variables
 from test_turn_sources import COUNT, asked  # noqa: F401 - a fixture
 from turn_world import ANA, BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
-from core.commands import CONTEXT, command_in
+from core.commands.registry import CONTEXT, command_in
+from core.commands.stepping_in import ContextChange
 from core.rows import TurnRow
-from core.stepping_in import ContextChange
 from core.steps import Said
 from core.store.lineage import CopiedTurn
 from core.values import IMPORTED, ThreadKey

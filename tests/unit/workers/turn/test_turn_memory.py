@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, finish, question
 
-from core.commands import MEMORY
+from core.commands.registry import MEMORY
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey

@@ -17,7 +17,7 @@ from test_turn_building import Author, asked, decide, outcomes, posted, steps, v
 from turn_world import ANA, BEN, World
 from wheel_kit import wheel
 
-from core.commands import BUILDING, INSTALLING
+from core.commands.registry import BUILDING, INSTALLING
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey

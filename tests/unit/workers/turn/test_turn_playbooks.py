@@ -11,7 +11,7 @@ from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, World, cell, finish
 
 from bot.message_handler import MessageHandler
 from bot.presses.memory import Proposals
-from core.commands import TEACH, UNFOLLOW
+from core.commands.registry import TEACH, UNFOLLOW
 from core.interactions import PlaybookButton
 from core.slack.writing.writer import SlackWriter
 from core.steps import Proposed

@@ -17,9 +17,9 @@ from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, ce
 
 from core.blobs import Blobs
 from core.clean_room import CleanRoom
-from core.commands import CONTEXT, SPEAK
+from core.commands.registry import CONTEXT, SPEAK
+from core.commands.stepping_in import ContextChange, Speech
 from core.slack.reading.reader import SlackReader
-from core.stepping_in import ContextChange, Speech
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
 from tryout.commands import replay

@@ -16,7 +16,7 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, Worl
 from bot.message_handler import MessageHandler
 from bot.presses.menu import MessageMenu
 from core.blobs import Blobs
-from core.commands import commands, language_of
+from core.commands.registry import commands, language_of
 from core.interactions import FORM_FIELD, AgainButton, Menu, SuggestionButton
 from core.queue import Wakes
 from core.slack.views.menu import CHOICE

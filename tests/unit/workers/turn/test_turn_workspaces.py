@@ -16,7 +16,7 @@ from turn_world import ANA, BEN, Death, Killed, NewWorld, World, cell, finish, q
 from workspaces_world import A, B, TwoWorkspaces
 
 from core.authorization import Authorizer
-from core.commands import MEMORY
+from core.commands.registry import MEMORY
 from core.phrases import say
 from core.steps import Proposed
 from core.team_memory import MemoryDecision

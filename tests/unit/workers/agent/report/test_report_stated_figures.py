@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.schedules import Figure
+from core.schedules.values import Figure
 from core.steps import Asked, CellRan, Finished, Step
 from workers.agent.provenance import facts_of, trace
 from workers.agent.report.rerun import plan

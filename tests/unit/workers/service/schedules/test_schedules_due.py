@@ -11,7 +11,7 @@ from turn_world import ANA, BEN, CHANNEL, Death, Killed, Meanwhile, NewWorld, Wo
 
 import core.store.schedules
 import workers.service.schedules.due
-from core.schedules import RunOutcome
+from core.schedules.values import RunOutcome
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.values import ThreadKey

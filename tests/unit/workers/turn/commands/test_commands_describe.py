@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from turn_world import ANA, BEN, Death, Killed, NewWorld, World, finish
 
-from core.commands import command_in
+from core.commands.registry import command_in
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.commands import commands
+from core.commands.registry import commands
 from core.rows import StoredMessage
 from core.steps import Asked, Commanded
 from core.values import Language

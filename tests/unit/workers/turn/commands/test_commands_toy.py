@@ -8,7 +8,7 @@ import pytest
 from turn_world import World, cell, finish, question
 
 import workers.turn.commands
-from core.commands import Command, command_in, commands
+from core.commands.registry import Command, command_in, commands
 from workers.models.scripted import ScriptedModel
 
 MODULE = """

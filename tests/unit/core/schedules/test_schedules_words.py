@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.commands import command_in
-from core.schedule_thresholds import Threshold
+from core.commands.registry import command_in
 from core.schedule_times import BadTimes, next_time
-from core.schedule_words import read_schedule
+from core.schedules.thresholds import Threshold
+from core.schedules.words import read_schedule
 
 
 @pytest.mark.parametrize(

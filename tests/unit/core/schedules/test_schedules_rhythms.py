@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from core.schedule_rhythms import rhythm
+from core.schedules.rhythms import rhythm
 from core.values import Language
 
 

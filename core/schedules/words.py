@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from core.schedule_clock import has_unread_clock, names_another_zone, read_clock, without_dots
-from core.schedule_narrowing import (
+from core.schedules.clock import has_unread_clock, names_another_zone, read_clock, without_dots
+from core.schedules.narrowing import (
     WEEKS,
     are_narrowed,
     name_further_days,
@@ -20,7 +20,7 @@ from core.schedule_narrowing import (
     names_a_part_of_a_week,
     repeat,
 )
-from core.schedule_thresholds import Threshold, read_threshold
+from core.schedules.thresholds import Threshold, read_threshold
 from core.values import Value
 
 OnDaysOff = Literal["", "skip", "next"]

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from core.command_words import OPENING_CHARS
-from core.commands import ANSWERS, argument_of, command_in, commands, language_of
+from core.commands.registry import ANSWERS, argument_of, command_in, commands, language_of
+from core.commands.words import OPENING_CHARS
 from core.formats import FORMATS
 from core.phrases import phrases, say
 from core.values import Language

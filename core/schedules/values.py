@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.schedule_thresholds import Threshold
-from core.schedule_words import OnDaysOff
+from core.schedules.thresholds import Threshold
+from core.schedules.words import OnDaysOff
 from core.values import Language, StoredFile, Value
 
 State = Literal["active", "paused", "stopped"]

@@ -1,6 +1,6 @@
 """Finds a wish for a schedule that is no whole order: “Mondays at 9”, “run this again every Monday”. Pure.
 
-Such a message orders nothing (`core/schedule_words.py`), and a model cannot schedule. So the thread says what to write.
+Such a message orders nothing (`words.py`), and a model cannot schedule. So the thread says what to write.
 A message counts only if it has nothing else in it: “run this again for every region” is a question.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from core.schedule_clock import without_dots
-from core.schedule_narrowing import WEEKS
-from core.schedule_words import read_schedule
+from core.schedules.clock import without_dots
+from core.schedules.narrowing import WEEKS
+from core.schedules.words import read_schedule
 
 _MOST_CHARS = 120
 _DAY = "|".join(sorted((name for week in WEEKS.values() for name in week), key=len, reverse=True))

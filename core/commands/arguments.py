@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
-from core.command_words import (
+from core.commands.words import (
     COLONS,
     COMMA,
     MARKS,
@@ -17,8 +17,8 @@ from core.command_words import (
     is_only_marks,
     rest_behind,
 )
-from core.schedule_wishes import wishes_schedule
-from core.schedule_words import read_schedule
+from core.schedules.wishes import wishes_schedule
+from core.schedules.words import read_schedule
 from core.thread_links import names_thread
 
 Takes = Literal[

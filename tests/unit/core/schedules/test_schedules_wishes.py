@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.commands import command_in
+from core.commands.registry import command_in
 from core.phrases import say
-from core.schedule_wishes import wishes_schedule
-from core.schedule_words import read_schedule
+from core.schedules.wishes import wishes_schedule
+from core.schedules.words import read_schedule
 from core.values import Language
 
 

@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from core.actions import Action
-from core.command_arguments import Takes, read_argument
-from core.command_words import Said, begins_with, said_in
+from core.commands.arguments import Takes, read_argument
+from core.commands.words import Said, begins_with, said_in
 from core.language_detection import detect
 from core.values import Language
 from core.yaml_text import read_yaml
@@ -97,7 +97,7 @@ ANSWERS = frozenset({CONFIRM, DECLINE})
 @cache
 def commands() -> dict[str, Command]:
     """All commands by name. Raises pydantic.ValidationError when an entry of commands.yaml is wrong."""
-    source = resources.files("core").joinpath("commands.yaml").read_text(encoding="utf-8")
+    source = resources.files(__package__).joinpath("commands.yaml").read_text(encoding="utf-8")
     entries = {name: {"name": name, **entry} for name, entry in read_yaml(source).items()}
     return TypeAdapter(dict[str, Command]).validate_python(entries)
 
