@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from executor.collect import printable
+from executor.files.collect import printable
 from executor.frames import Message
 from executor.notices import Notices, notice
 from executor.values import CellStatus, Language, Notice

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from executor.exported import ExportedSession, exported_session_from
+from executor.files.exported import ExportedSession, exported_session_from
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, Message, ProtocolError, encode, read_message
 from executor.socket_address import socket_address
 from executor.values import CellResult, HostInfo, SessionInfo, Variable, Where

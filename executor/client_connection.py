@@ -8,8 +8,9 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from executor.durable import Disk
+from executor.disk.durable import Disk
 from executor.event_loop import Loop, Timer, Writer
+from executor.files.home import Home, TooLarge
 from executor.frames import (
     ANSWERED_VERSIONS,
     CLIENT_LIMIT,
@@ -21,7 +22,6 @@ from executor.frames import (
     encode,
     framed,
 )
-from executor.home import Home, TooLarge
 from executor.notebook import Notebook
 from executor.slices import SlicedWork
 from executor.values import HostInfo, Limits

@@ -7,10 +7,10 @@ import stat
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from executor.bash_interpreter import COMMAND_LIMIT
 from executor.cell import Cell
 from executor.client_connection import Connection, Handler
 from executor.frames import Message, ProtocolError
+from executor.interpreters.bash import COMMAND_LIMIT
 from executor.linux import is_sealed
 from executor.slices import Result, Work
 from executor.values import Language

@@ -42,9 +42,10 @@ from executor.client import (
     SessionClient,
     WithFile,
 )
-from executor.collect import collect, snapshot
-from executor.exported import ExportedSession
-from executor.home import Home
+from executor.files.collect import collect, snapshot
+from executor.files.exported import ExportedSession
+from executor.files.home import Home
+from executor.files.workspace import artifacts_of, clean_name
 from executor.inside.compiling import remember_source
 from executor.inside.display import show
 from executor.inside.figures import discard_open_figures, save_open_figures
@@ -67,7 +68,6 @@ from executor.values import (
     Where,
 )
 from executor.wire import display_from, error_from, figures_from
-from executor.workspace import artifacts_of, clean_name
 
 When = Literal["before", "after"]
 FaultKind = Literal["away", "lost", "refused"]

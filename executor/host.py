@@ -20,28 +20,28 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from executor.bash_interpreter import BashInterpreter
-from executor.checkpoints import Checkpoint
 from executor.client_connection import Connection
 from executor.client_requests import HANDLERS
 from executor.counters import Counters
-from executor.durable import Disk, open_syncs
+from executor.disk.durable import Disk, open_syncs
 from executor.event_loop import Loop
-from executor.file_watcher import open_watcher
+from executor.files.file_watcher import open_watcher
+from executor.files.home import Home
+from executor.files.workspace import Workspace
 from executor.frames import Message
-from executor.home import Home
 from executor.housekeeping import Housekeeping, live
-from executor.interpreter import Owner
-from executor.interpreters import Interpreters
+from executor.interpreters.base import Owner
+from executor.interpreters.bash import BashInterpreter
+from executor.interpreters.python import PythonInterpreter
+from executor.interpreters.thread_interpreters import Interpreters
 from executor.notebook import Notebook
-from executor.python_interpreter import PythonInterpreter
-from executor.session import Listener, Session
+from executor.sessions.session import Listener, Session
 from executor.slices import SlicedWork
 from executor.socket_address import socket_address
+from executor.state.checkpoints import Checkpoint
 from executor.subprocesses import RENEW_AFTER_FORKS, Subprocesses, report
 from executor.values import SYSCALLS, HostInfo, Limits, Syscalls
 from executor.wire import limits_from, limits_within, mapping
-from executor.workspace import Workspace
 
 _WIND_UP_S, _WIND_UP_LOOK_S = 2.0, 0.02
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, MutableMapping
 from contextlib import nullcontext
 
-from executor import processor_share, resource_monitor
 from executor.counters import Counters
 from executor.event_loop import Loop
-from executor.home import Home
+from executor.files.home import Home
 from executor.notebook import Notebook
+from executor.sessions import processor_share, resource_monitor
 from executor.subprocesses import Subprocesses, report
 from executor.values import Limits
 

@@ -10,24 +10,24 @@ import errno
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from executor.approvals import Approvals
 from executor.cell import Attached, Cell
-from executor.cell_runner import CellRunner
-from executor.durable import Disk
+from executor.cells.approvals import Approvals
+from executor.cells.runner import CellRunner
+from executor.disk.durable import Disk
 from executor.event_loop import Loop
-from executor.exported import export_message, exported_session_from
+from executor.files.exported import export_message, exported_session_from
+from executor.files.given_files import GivenFiles
+from executor.files.home import Home, ThreadHome, contents_named_in
+from executor.files.thread_files import kept_file_from
+from executor.files.workspace import Workspace
 from executor.frames import Message, ProtocolError, to_json
-from executor.given_files import GivenFiles
-from executor.home import Home, ThreadHome, contents_named_in
-from executor.interpreter import Owner
-from executor.interpreters import Interpreters
+from executor.interpreters.base import Owner
+from executor.interpreters.thread_interpreters import Interpreters
 from executor.notices import notice
-from executor.session import Session
+from executor.sessions.session import Session
 from executor.slices import SlicedWork, Work
-from executor.thread_files import kept_file_from
 from executor.values import CellResult, Limits
 from executor.wire import result_from, result_to
-from executor.workspace import Workspace
 
 NO_BASH = "bash is off on this host; [sandbox] bash = true in threadbook.toml switches it on"
 

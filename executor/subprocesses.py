@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 
 from executor.event_loop import Loop
-from executor.home import Home
+from executor.files.home import Home
 from executor.notices import notice
-from executor.resource_monitor import of_session
 from executor.sandbox import landlock
 from executor.sandbox.cgroup import Cgroups, Group
 from executor.sandbox.cgroup import find as find_cgroups
 from executor.sandbox.probe import judge
 from executor.sandbox.root import system_paths
 from executor.sandbox.steps import plans
-from executor.sandbox_check import Probe
-from executor.session import Listener, Session
-from executor.spare_sessions import Spares
+from executor.sessions.resource_monitor import of_session
+from executor.sessions.sandbox_check import Probe
+from executor.sessions.session import Listener, Session
+from executor.sessions.spare import Spares
 from executor.values import START_LIMITS, SYSCALLS, Limits, Sandbox, Syscalls
 from executor.zygote_client import CannotIsolate, Zygote
 

@@ -17,14 +17,14 @@ from typing import Protocol
 
 from executor.environment import clean_environment
 from executor.event_loop import Loop
+from executor.files.home import Home
 from executor.frames import CLIENT_LIMIT, FrameReader, encode
-from executor.home import Home
 from executor.linux import stay_with_orphans
 from executor.notices import notice
 from executor.processes import end_children
 from executor.sandbox import root
 from executor.sandbox.steps import Plan
-from executor.session import Session
+from executor.sessions.session import Session
 from executor.values import Limits
 from executor.watchdog import Watchdog, work_of_process, work_of_tree
 

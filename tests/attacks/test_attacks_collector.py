@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from executor.client import SessionClient
-from executor.collect import collect
-from executor.home import Home
+from executor.files.collect import collect
+from executor.files.home import Home
 from executor.slices import at_once
 from executor.values import Limits
 from workers.delivery.notices import in_words

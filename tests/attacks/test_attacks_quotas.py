@@ -18,7 +18,7 @@ from executor.attacks import DISK, MEMORY, QUOTAS, REACH
 from executor.client import SessionClient
 from executor.environment import clean_environment
 from executor.launch import running_host, stop_host, wait_for_host
-from executor.processor_share import NICE
+from executor.sessions.processor_share import NICE
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
 

@@ -16,8 +16,8 @@ from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient
-from executor.exported import ExportedSession
 from executor.fake import FakeSessions
+from executor.files.exported import ExportedSession
 from executor.values import CellResult, Limits, Notice
 from workers.profiling.file_profiles import describe_code, read_abstracts
 

@@ -42,13 +42,14 @@ from core.slack.reading.incoming import incoming, listed
 from core.slack.sanitize import addresses, sanitize
 from core.slack.writing.outgoing import slack_blocks, slack_text
 from core.values import FileRef
-from executor import checkpoint_log, checkpoints, received_state, wire
-from executor.collect import collect
+from executor import wire
+from executor.files.collect import collect
+from executor.files.home import Home
+from executor.files.images import mimetype_of
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, ProtocolError, encode
-from executor.home import Home
-from executor.images import mimetype_of
 from executor.said import problems_from
 from executor.slices import at_once
+from executor.state import checkpoint_log, checkpoints, received_state
 from executor.values import Limits
 from workers.delivery.reports.page_markdown import to_html
 from workers.turn.downloads import Downloader, is_slacks

@@ -17,16 +17,16 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
-from executor.bash_interpreter import COMMAND_LIMIT, BashInterpreter
 from executor.cell import Cell
-from executor.checkpoints import Checkpoint
 from executor.client import RequestError, SessionClient
 from executor.event_loop import Loop
 from executor.frames import PROTOCOL_VERSION, Message, ProtocolError, encode
+from executor.interpreters.bash import COMMAND_LIMIT, BashInterpreter
 from executor.launch import run_files
 from executor.notices import notice
-from executor.received_state import Receiver
-from executor.session import Ending
+from executor.sessions.session import Ending
+from executor.state.checkpoints import Checkpoint
+from executor.state.received_state import Receiver
 from executor.values import CellResult, Limits, Notice
 from workers.delivery.notices import worded
 

@@ -16,7 +16,7 @@ from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient, WithFile
-from executor.home import Home
+from executor.files.home import Home
 from executor.launch import start_host, stop_host
 from executor.linux import SEALS
 from executor.notices import notice

@@ -15,7 +15,7 @@ import pytest
 
 from executor.counters import Counters
 from executor.event_loop import Loop
-from executor.home import Home
+from executor.files.home import Home
 from executor.housekeeping import Housekeeping
 from executor.subprocesses import Subprocesses
 from executor.values import Limits

@@ -13,7 +13,7 @@ from hosts import bare_host
 from patience import eventually
 
 from executor.client import SessionClient
-from executor.exported import ExportedSession
+from executor.files.exported import ExportedSession
 from executor.launch import start_host, stop_host
 from executor.values import Limits
 from workers.delivery.notices import worded

@@ -17,7 +17,7 @@ from power_cut import PowerCut
 
 from executor.client import HostUnavailable, SessionClient
 from executor.environment import clean_environment
-from executor.home import Home, ThreadHome
+from executor.files.home import Home, ThreadHome
 from executor.launch import running_host
 
 pytestmark = pytest.mark.process
@@ -173,9 +173,9 @@ def test_the_key_of_a_home_is_whole_or_not_there(tmp_path: Path) -> None:
 JOURNAL_BEGUN_ANEW = """
 import os, signal, sys
 from pathlib import Path
-from executor.durable import Disk, open_syncs
+from executor.disk.durable import Disk, open_syncs
 from executor.event_loop import Loop
-from executor.home import ThreadHome
+from executor.files.home import ThreadHome
 
 thread, disk = ThreadHome(Path(sys.argv[1]), "t"), Disk(Loop(), open_syncs(print))
 thread.started("a")
@@ -207,7 +207,7 @@ LOG_BEGUN_ANEW = """
 import os, signal, sys
 from pathlib import Path
 from executor import checkpoint_log, checkpoints
-from executor.durable import Disk, open_syncs
+from executor.disk.durable import Disk, open_syncs
 from executor.event_loop import Loop
 
 checkpoint = checkpoints.Checkpoint(Path(sys.argv[1]), "t", b"key", {})

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from executor import resource_monitor
 from executor.sandbox import calls
 from executor.sandbox.cgroup import Cgroups
 from executor.sandbox.namespaces import Users
 from executor.sandbox.probe import judge, uncounted
 from executor.sandbox.steps import Plan
+from executor.sessions import resource_monitor
 
 ATTACKS = ("read a file of the host", "hold memory in files without a name", "hold memory that processes share")
 HELD = dict.fromkeys(ATTACKS, "held")

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor import client_requests, wire
-from executor.bash_interpreter import COMMAND_LIMIT
 from executor.cell import Cell
-from executor.cell_outcome import reported
+from executor.cells.outcome import reported
 from executor.frames import (
     CLIENT_LIMIT,
     HEADER,
@@ -27,8 +26,9 @@ from executor.frames import (
     ProtocolError,
     encode,
 )
-from executor.received_state import announced
+from executor.interpreters.bash import COMMAND_LIMIT
 from executor.said import lost_from, notices_from, problems_from, why_from
+from executor.state.received_state import announced
 from executor.values import (
     Artifact,
     CellError,

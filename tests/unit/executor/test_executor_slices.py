@@ -12,20 +12,20 @@ from typing import Any, cast
 import pytest
 
 from executor.counters import Counters
-from executor.durable import Disk, ThreadSync
+from executor.disk.durable import Disk, ThreadSync
 from executor.event_loop import Loop
-from executor.file_watcher import Watcher
+from executor.files.file_watcher import Watcher
+from executor.files.home import Home, TooLarge
+from executor.files.thread_files import KeptFile
+from executor.files.workspace import Workspace, place
 from executor.frames import ProtocolError
-from executor.home import Home, TooLarge
 from executor.housekeeping import Housekeeping
-from executor.interpreters import Interpreters
+from executor.interpreters.thread_interpreters import Interpreters
 from executor.notebook import Notebook
-from executor.session import Session
+from executor.sessions.session import Session
 from executor.slices import SLICE, SlicedWork, Work, at_once
 from executor.subprocesses import Subprocesses
-from executor.thread_files import KeptFile
 from executor.values import Limits
-from executor.workspace import Workspace, place
 
 
 @pytest.fixture
@@ -398,7 +398,7 @@ def test_a_file_that_the_full_disk_refused_is_listed_when_it_is_given_again(
     for is_full in (True, False):
         with (tmp_path / "given").open("rb") as file, monkeypatch.context() as disk:
             if is_full:
-                disk.setattr("executor.thread_files.replace_durably", full)
+                disk.setattr("executor.files.thread_files.replace_durably", full)
                 with pytest.raises(OSError, match="No space left"):
                     at_once(notebook.put("sales.csv", file.fileno(), 1 << 30))
             else:

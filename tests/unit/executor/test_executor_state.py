@@ -19,13 +19,13 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
-from executor import checkpoint_log
-from executor.checkpoint_log import Refused
-from executor.checkpoints import Checkpoint
 from executor.client import HostUnavailable, SessionClient
+from executor.disk.line_file import LineFile
 from executor.launch import running_host, start_host, stop_host
-from executor.line_file import LineFile
-from executor.received_state import Receiver, announced
+from executor.state import checkpoint_log
+from executor.state.checkpoint_log import Refused
+from executor.state.checkpoints import Checkpoint
+from executor.state.received_state import Receiver, announced
 from executor.values import CellResult, Limits, Variable
 from workers.delivery.notices import worded
 
@@ -985,7 +985,7 @@ def test_variables_that_another_key_signed_are_refused_and_the_key_is_named(tmp_
 
 
 def test_a_checkpoint_of_other_versions_is_refused_and_running_again_is_offered(tmp_path: Path) -> None:
-    from executor.home import Home
+    from executor.files.home import Home
 
     keep_and_stop(tmp_path, "a")
     kept = Checkpoint(tmp_path / "threads" / "a", "a", Home(tmp_path).secret(), {"python": "2.7"})

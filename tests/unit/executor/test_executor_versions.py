@@ -18,7 +18,7 @@ from executor.client import HostUnavailable, RequestError, SessionClient, WithFi
 from executor.client_connection import Connection
 from executor.client_requests import HANDLERS
 from executor.event_loop import Loop
-from executor.exported import ExportedSession
+from executor.files.exported import ExportedSession
 from executor.frames import ANSWERED_VERSIONS, CLIENT_LIMIT, PROTOCOL_VERSION, Message, encode, read_message
 from executor.values import HostInfo, Sandbox
 

@@ -19,7 +19,7 @@ from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
-from executor.home import remove_tree
+from executor.files.home import remove_tree
 from workers.agent.thread.states import last_state
 from workers.memory.team import memory_of
 from workers.turn.building import folder_of

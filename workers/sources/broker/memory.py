@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from core.telemetry import get_logger
-from executor.resource_monitor import held
+from executor.sessions.resource_monitor import held
 from workers.sources.drivers.base import MB
 from workers.sources.errors import LimitReached
 

@@ -22,7 +22,7 @@ from typing import Any
 from core.blobs import PACK, Blobs, Objects, batches
 from core.chunks import chunks
 from core.errors import BlobMissing
-from executor.exported import ExportedSession
+from executor.files.exported import ExportedSession
 
 _TOKEN_DIGITS, _HASH_DIGITS = 16, 48  # together as long as a sha256: the Store's column takes no more
 _PART = "part-"

@@ -22,7 +22,7 @@ from core.team_settings import StorageSettings
 from core.telemetry import get_logger
 from core.values import Lease
 from executor.client import HostUnavailable, RequestError, SessionClient
-from executor.exported import ExportedSession
+from executor.files.exported import ExportedSession
 from executor.frames import ProtocolError
 from workers.turn.transfer.packs import Pack, PackStore, Plan, size_of
 from workers.turn.transfer.unexported import Unexported

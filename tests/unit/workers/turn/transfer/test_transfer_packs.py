@@ -10,7 +10,7 @@ import pytest
 
 from core.blobs import Blobs, Objects
 from core.errors import BlobMissing
-from executor.exported import ExportedSession
+from executor.files.exported import ExportedSession
 from executor.frames import Message
 from workers.turn.transfer.packs import Pack, PackStore, size_of
 

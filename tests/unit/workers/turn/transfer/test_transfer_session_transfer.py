@@ -10,8 +10,8 @@ from turn_world import NewWorld, World, cell, finish
 from core.blobs import Objects
 from core.rows import ExportedRow
 from core.values import ThreadKey
-from executor.exported import ExportedSession
 from executor.fake import FakeSessions
+from executor.files.exported import ExportedSession
 from executor.slices import at_once
 from workers.models.scripted import ScriptedModel
 from workers.turn.transfer.packs import PackStore

@@ -1,0 +1,1 @@
+"""Writing that survives a power cut, and how much of the disk a session holds."""
