@@ -15,7 +15,7 @@ from turn_world import Meanwhile, World, cell, finish
 
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
-from workers.service.schedules.due import Runner, begin_due
+from workers.service.schedules.runner import Runner, begin_due
 from workers.sources.broker.client import BrokerClient
 from workers.turn.clean_rooms.room import Room
 

@@ -1,6 +1,6 @@
 """The app's manifest, in the form in which it is pasted into Slack.
 
-`manifest.yaml` is for one workspace in Socket Mode. In HTTP mode the manifest also has the bot's address. If many
+`bot/manifest.yaml` is for one workspace in Socket Mode. In HTTP mode the manifest also has the bot's address. If many
 workspaces install the app by OAuth, it also has a redirect address and two events.
 """
 

@@ -1,7 +1,7 @@
 """The app's home: drawn when somebody opens it, and the presses and forms that change something there.
 
-`home_page.py` reads what it shows, `home_forms.py` takes in its forms. The windows that it opens have listeners of
-their own: the team's memory (`entries.py`), schedules, and the list of threads.
+`page.py` reads what it shows, `forms.py` takes in its forms. The windows that it opens have listeners of their own: the
+team's memory (`entries.py`), schedules, and the list of threads.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ INSIDE_ANOTHER = {
     "executor/sandbox": "executor",
     "workers/profiling/inside": "workers/profiling",
     # Parts that have no door of their own.
+    "bot/home": "bot",
+    "bot/presses": "bot",
+    "executor/state": "executor",
     "core/store/migrations": "core/store",
     "core/store/migrations/versions": "core/store",
     "playground/api": "playground",

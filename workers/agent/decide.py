@@ -16,7 +16,7 @@ next worker resumes a turn by asking again.
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
       a report                                        → it is checked, then posted (`finishing.py`)
       a report that is off the channel's layout       → CorrectModel "layout" once, then it is laid out by us
-      a report may be posted, a second way is wanted  → AskModel "route", RunRoute (`second_route.py`), then Finish
+      a report may be posted, a second way is wanted  → AskModel "route", RunRoute, then Finish
     nobody asked the analyst anything                 → Close
     a playbook whose data has drifted                 → AskHuman whether to follow it
     a person decided on a report that was held back   → Finish or GiveUp

@@ -75,7 +75,7 @@ Told = Callable[[str], str]
 
 ApprovalPolicy = Literal["never", "plan", "first cell", "risky", "every cell"]
 """What waits for a person's yes: nothing, the plan and each stage's result, the first cell of the turn, cells with a
-finding of `risks.py`, all cells."""
+finding of `code/risks.py`, all cells."""
 
 
 @dataclass(frozen=True, slots=True)

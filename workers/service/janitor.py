@@ -27,7 +27,7 @@ from workers.service.backoff import Backoff
 from workers.service.context import LEASE_TTL_S, session_transfer
 from workers.service.processes.registry import sweep_file
 from workers.service.queue_status import QueueStatus
-from workers.service.schedules.due import begin_due
+from workers.service.schedules.runner import begin_due
 from workers.service.sweeping.eviction import Eviction
 from workers.service.sweeping.expiry import expire_questions
 from workers.service.sweeping.purges import carry_out_orders, keep_retention

@@ -53,7 +53,7 @@ from workers.service.processes.registry import (
 )
 from workers.service.processes.session_host import SessionHost
 from workers.service.processes.tools import ToolsProcess
-from workers.service.schedules import due as schedules
+from workers.service.schedules import runner as schedules
 from workers.service.start_checks import (
     START_TIMEOUT_S,
     CannotStart,

@@ -21,7 +21,7 @@ from workers.service import clean_rooms, health, janitor, rq_worker
 from workers.service import supervisor as module
 from workers.service.processes import forked as forked_processes
 from workers.service.processes.registry import live_processes, registry_file, write_registry
-from workers.service.schedules import due as schedules
+from workers.service.schedules import runner as schedules
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
 

@@ -19,7 +19,7 @@ from tryout.commands import replay
 from tryout.stack.blocks_text import message_text
 from workers.agent.about_steps import data_held
 from workers.models.scripted import ScriptedModel
-from workers.service.schedules.due import begin_due
+from workers.service.schedules.runner import begin_due
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Answered, ToolNote
 from workers.turn.commands import schedule

@@ -11,7 +11,7 @@ from schedule_world import ASK, EVERY, TEAM, Shop, of_file
 from turn_world import ANA, BEN, Meanwhile, NewWorld, cell, finish
 
 from workers.models.scripted import ScriptedModel
-from workers.service.schedules.due import begin_due
+from workers.service.schedules.runner import begin_due
 
 
 @pytest.fixture(params=["db", "duckdb"])

@@ -1,4 +1,4 @@
-"""Runs due schedules: each is run (`scheduled_runs.py`), and what changed is posted (`schedule_posts.py`).
+"""Runs due schedules: each is run (`runs.py`), and what changed is posted (`posts.py`).
 
 The janitor calls `begin_due`, which turns due times into rows. The rest is a separate process, with one run at a time
 on each node. No model is asked, and no thread's lease is held. A run whose process died is taken up again, here or at

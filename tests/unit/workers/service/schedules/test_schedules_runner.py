@@ -10,15 +10,15 @@ import pytest
 from turn_world import ANA, BEN, CHANNEL, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 import core.store.schedules
-import workers.service.schedules.due
+import workers.service.schedules.runner
 from core.schedules.values import RunOutcome
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from core.values import ThreadKey
 from tryout.stack.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
-from workers.service.schedules.due import Runner, begin_due
 from workers.service.schedules.posts import SchedulePosts
+from workers.service.schedules.runner import Runner, begin_due
 from workers.sources.errors import SourceAway
 from workers.turn.clean_rooms.room import Room
 
@@ -552,7 +552,7 @@ def test_a_time_that_was_moved_stays_when_its_own_day_is_a_working_day_again(new
 
 
 def test_figures_that_nobody_could_see_are_told_by_the_next_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers.service.schedules.due, "MOST_CLAIMS", 2)
+    monkeypatch.setattr(workers.service.schedules.runner, "MOST_CLAIMS", 2)
     key = scheduled(world)
     give(world, "sales_2026-02.csv", FEB)
     at = when_due(world, key)
@@ -568,7 +568,7 @@ def test_figures_that_nobody_could_see_are_told_by_the_next_run(world: World, mo
 
 
 def test_a_run_that_cannot_be_told_by_our_own_fault_ends_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers.service.schedules.due, "MOST_CLAIMS", 2)
+    monkeypatch.setattr(workers.service.schedules.runner, "MOST_CLAIMS", 2)
     key = scheduled(world)
     give(world, "sales_2026-02.csv", FEB)
     at = when_due(world, key)
