@@ -503,7 +503,8 @@ def hurried() -> Iterator[None]:
     """Inside the block nothing waits long between two tries, and nothing for a disk."""
     # Each look for a stop asks the Store: more of them would take more of the processor than short turns do.
     quick = {"LOOK_EVERY_S": 0.02, "AGAIN_S": 0.001, "LOOK_AFTER_S": 0.0, "SHARE_WAIT_S": 0.05, "LOOK_AGAIN_S": 0.01}
-    modules = [importlib.import_module(f"core.slack.{name}") for name in ("posts", "shares", "uploads", "writer")]
+    writing = ("posts", "shares", "uploads", "writer")
+    modules = [importlib.import_module(f"core.slack.writing.{name}") for name in writing]
     modules += _modules_of_turns()
     with without_syncs.used(), pytest.MonkeyPatch.context() as patch:
         for module in modules:

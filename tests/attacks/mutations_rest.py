@@ -150,9 +150,9 @@ def _watcher() -> Iterator[Mutation]:
             "",
         ),
     ):
-        yield Mutation("watcher", rule, "resource_monitor.py", code, chosen, without, why)
+        yield Mutation("watcher", rule, "sessions/resource_monitor.py", code, chosen, without, why)
     both = (
-        "from dataclasses import replace\nfrom executor import resource_monitor\n"
+        "from dataclasses import replace\nfrom executor.sessions import resource_monitor\n"
         "from executor.sandbox import privileges\n"
         "_usage = resource_monitor.usage\nresource_monitor.usage = lambda pid: replace(_usage(pid), tasks=0)\n"
         "def _not_root(user): raise OSError\nprivileges.be_counted_as = _not_root\n"
@@ -193,17 +193,17 @@ def _identity() -> Iterator[Mutation]:
 
 def _checkpoints() -> Iterator[Mutation]:
     for rule, file, code, attack in (
-        ("signature", "checkpoint_log.py", "hmac.compare_digest = lambda one, other: True\n", forged),
+        ("signature", "state/checkpoint_log.py", "hmac.compare_digest = lambda one, other: True\n", forged),
         (
             "bound to its thread",
-            "checkpoint_log.py",
+            "state/checkpoint_log.py",
             "def _is_ours(self, stored):\n    return stored['hmac'] == self._hmac(_canonical(stored['body']))\n"
             "CheckpointLog.is_ours = _is_ours\n",
             swapped,
         ),
         (
             "hash of a large part",
-            "checkpoints.py",
+            "state/checkpoints.py",
             "_all_parts = _open_part\ndef _open_part(folder, part):\n"
             "    return _all_parts(folder, {**part, 'stamp': stamp(folder / str(part['sha256']))})\n",
             exchanged,
@@ -300,4 +300,4 @@ def _modes() -> Iterator[Mutation]:
         ("mode of the home", folder, ""),
         ("umask and modes", umask + folder, ""),
     ):
-        yield Mutation("modes", rule, "home.py", code, (), beside=attack, why=why)
+        yield Mutation("modes", rule, "files/home.py", code, (), beside=attack, why=why)

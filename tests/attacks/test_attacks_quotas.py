@@ -188,7 +188,7 @@ def test_a_cells_threads_do_not_use_up_its_memory_with_addresses(walled: Session
 
 
 IMPATIENT = """
-from executor import processor_share
+from executor.sessions import processor_share
 from executor.host import main
 processor_share._BUSY_S, processor_share.EVERY_S, processor_share._FREE = 0.5, 0.1, 0.02
 main()

@@ -206,7 +206,7 @@ def test_a_result_that_was_told_outlives_a_journal_that_was_begun_anew_before_it
 LOG_BEGUN_ANEW = """
 import os, signal, sys
 from pathlib import Path
-from executor import checkpoint_log, checkpoints
+from executor.state import checkpoint_log, checkpoints
 from executor.disk.durable import Disk, open_syncs
 from executor.event_loop import Loop
 
