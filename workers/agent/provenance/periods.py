@@ -1,4 +1,5 @@
-"""Periods in the names of columns and lines: "orders_2023" and "orders_2024" are one measure of two years."""
+"""Periods in the names of columns and lines: "orders_2023" and "orders_2024" are one measure of two years. Periods in a
+column of years that is not the first: "region  year  rate" has the rate of each region in each year."""
 
 from __future__ import annotations
 
@@ -11,6 +12,11 @@ from workers.agent.provenance.words import Key
 
 _MOST_LABELS = 200
 _QUARTERS = {f"q{number}": number for number in range(1, 5)}
+_YEARS = frozenset(
+    (("year",), ("jahr",), ("année",), ("annee",), ("año",), ("ano",), ("年",), ("年", "份"), ("年", "度"))
+)
+"""Headings of columns of years, and of nothing else: "opened in" may hold a year as well, which says when and not of
+when."""
 
 
 def add_periods(facts: Facts) -> None:
@@ -18,6 +24,7 @@ def add_periods(facts: Facts) -> None:
     names."""
     for grid in facts.grids:
         _add_to_grid(grid)
+        _add_years(grid)
     for fact in facts.facts:
         for word in fact.words:
             if (year := _year(word)) is not None:
@@ -36,6 +43,30 @@ def _add_to_grid(grid: Grid) -> None:
             if day is not None:
                 periods.add(day, fact.place.about)
                 fact.keys = (*fact.keys, (periods, day))
+
+
+def _add_years(grid: Grid) -> None:
+    """Give the rows of a table the years of their column as labels, where each name has one row for each of several
+    years."""
+    column = next((at for at, name in enumerate(grid.names) if name in _YEARS), -1)
+    years = {fact.row: int(fact.value) for fact in grid.facts if fact.column == column and _is_whole_year(fact)}
+    rows: dict[frozenset[tuple[int, Label]], list[int]] = defaultdict(list)
+    for fact in grid.facts:
+        if fact.column == column:
+            named = frozenset((id(family), label) for family, label in fact.keys if not family.columns)
+            rows[named].append(years.get(fact.row, 0))
+    if not rows or any(len(set(each)) < max(2, len(each)) or 0 in each for each in rows.values()):
+        return
+    family = Family()
+    for fact in grid.facts:
+        if fact.column != column and fact.row in years:
+            day = Day(years[fact.row])
+            family.add(day, str(day.year))
+            fact.keys = (*fact.keys, (family, day))
+
+
+def _is_whole_year(fact: Fact) -> bool:
+    return fact.decimals in (0, None) and _year(f"{fact.value:.0f}") is not None
 
 
 def _day_of(fact: Fact, family: Family, days: dict[Key, Day]) -> Day | None:

@@ -180,3 +180,54 @@ def test_dates_in_french_and_spanish_are_read(report: str, output: str) -> None:
 )
 def test_the_value_of_another_date_is_found_in_french_and_spanish(report: str, output: str, figure: str) -> None:
     assert states(report, output)[figure] == "unsourced"
+
+
+PANEL = (
+    "region  year  rate_pct\nNorth   2022      84.8\nNorth   2023      84.4\nSouth   2022      71.2\n"
+    "South   2023      73.5\n"
+)
+NUMBERED = "   year  rate_pct\n0  2022      84.8\n1  2023      84.4\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "report"),
+    [
+        (PANEL, "In 2023 the rate of North was 84.4 %."),
+        (PANEL, "North fell from 84.8 % in 2022 to 84.4 % in 2023, South rose from 71.2 % to 73.5 %."),
+        (PANEL, "In 2023 North reached 84.4 %, after 84.8 % the year before."),
+        (PANEL, "North was at 84.8 %."),
+        (PANEL, "| | 2022 | 2023 |\n|---|---|---|\n| North | 84.8 % | 84.4 % |\n| South | 71.2 % | 73.5 % |\n"),
+        (NUMBERED, "In 2023 the rate was 84.4 %, below the 84.8 % of 2022."),
+        (NUMBERED, "The rate fell to 84.4 %, from 84.8 % in 2022."),
+        (NUMBERED, "Im Jahr 2023 lag die Rate bei 84,4 %, nach 84,8 % im Vorjahr."),
+        (NUMBERED, "2023年的比率为84.4%，2022年为84.8%。"),
+        (NUMBERED, "Since 2022 the rate fell by 0.4 points to 84.4 % in 2023."),
+    ],
+)
+def test_a_column_of_years_that_is_not_the_first_says_of_when_a_figure_is(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
+@pytest.mark.parametrize("output", [PANEL, NUMBERED])
+@pytest.mark.parametrize(
+    ("report", "figure"),
+    [
+        ("In 2023 the rate was 84.8 %.", "84.8 %"),
+        ("In 2023 the rate of North was 84.8 %.", "84.8 %"),
+        ("2023 lag die Rate bei 84,8 %.", "84,8 %"),
+        ("En 2023, le taux était de 84,8 %.", "84,8 %"),
+        ("En 2023 la tasa fue del 84,8 %.", "84,8 %"),
+        ("2023年的比率为84.8%。", "84.8%"),
+        ("2023年の比率は84.8%でした。", "84.8%"),
+        ("In 2022 the rate was 84.4 %.", "84.4 %"),
+    ],
+)
+def test_the_value_of_another_year_of_such_a_column_is_found(output: str, report: str, figure: str) -> None:
+    assert states(report, output)[figure] == "unsourced"
+
+
+def test_a_year_that_only_describes_a_row_is_no_period_of_its_figure() -> None:
+    films = "title    year  rating_pct\nMatrix   1999        87.1\nUp       2009        83.2\nCoco     2017        84.6\n"
+    assert "unsourced" not in states("In 2017, Matrix still had a rating of 87.1 %.", films).values()
+    opened = "store  opened_year  sales\nNorth         2015    412\nSouth         2019    388\n"
+    assert "unsourced" not in states("In 2019 North sold 412.", opened).values()
