@@ -172,6 +172,15 @@ def test_a_figure_may_be_rounded_to_fewer_digits_and_not_to_more() -> None:
     assert first("It is 2.34.", "mean 2.3456\n").state == "unsourced"
 
 
+@pytest.mark.parametrize("shown", ["3.035", "2400.5", "0.125"])
+def test_a_half_may_be_rounded_either_way_and_what_is_over_a_half_only_up(shown: str) -> None:
+    down, up = {"3.035": ("3.03", "3.04"), "2400.5": ("2,400", "2,401"), "0.125": ("0.12", "0.13")}[shown]
+    assert first(f"It is {down}.", f"mean {shown}\n").state == "sourced"
+    assert first(f"It is {up}.", f"mean {shown}\n").state == "sourced"
+    assert first(f"It is {down}.", f"mean {shown}1\n").state == "unsourced"
+    assert first(f"It is {up}.", f"mean {shown[:-1]}49\n").state == "unsourced"
+
+
 # --- what is no claim
 
 
