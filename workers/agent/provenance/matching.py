@@ -33,8 +33,8 @@ from workers.agent.provenance.words import (
 
 Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank", "memory"]
 """Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; its token is wrong; a chart
-shows another value; its sentence says that its row is first or last, and another one is; it stands only in an entry of
-the team's memory, and the report does not say so."""
+shows another value; its sentence gives its row a rank, and another row has it; it stands only in an entry of the team's
+memory, and the report does not say so."""
 
 _SHOWN_SO = 0.5
 """Between two that fit as well, a number that is shown with just these digits comes before one that rounds to them."""

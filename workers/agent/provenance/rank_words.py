@@ -164,6 +164,8 @@ GOOD = frozenset(
 CJK_GOOD = re.compile(r"销售额|收入|利润|营收|销量|売上|利益")
 RANKED = frozenset("rank ranking position place rang platz rango puesto 排名 名次 順位 index id percentile".split())
 """Columns that hold places themselves: the highest is 1."""
+CUT = frozenset("top head first largest biggest highest sample excerpt beste größte auszug erste 前".split())
+"""Words above a table that may hold only some of the rows."""
 ASIDE = frozenset(
     map(
         stem,

@@ -495,7 +495,7 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
 
 
 def _check_ranks(work: _Work) -> None:
-    """Take back the figures of sentences that name the wrong row as the first or the last."""
+    """Take back the figures of sentences that give their row the rank of another one."""
     backing = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
     for claim, own, leader in misplaced(work.scene, work.facts, backing):
         _note(claim, work, "unsourced", reason="rank", near=(shown(leader), shown(own)))

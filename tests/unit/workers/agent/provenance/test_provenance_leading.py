@@ -43,6 +43,9 @@ def ranked(report: str, *outputs: CellRan | str) -> list[Traced]:
         "South leads with 100 orders, followed by West (30).",
         "Key findings:\n- South leads with 100 orders",
         "By revenue:\n\n- South leads with 1,900.",
+        "South, the largest region, had 1,900.",
+        "South (1,900) is the largest region.",
+        "South (1,900) has the highest revenue.",
     ],
 )
 def test_a_sentence_that_names_the_wrong_leader_is_flagged(report: str) -> None:
@@ -59,6 +62,9 @@ def test_a_sentence_that_names_the_wrong_leader_is_flagged(report: str) -> None:
         "West has the fewest orders (30).",
         "The weakest region is West (660).",
         "**Highest revenue:** North (2,400)",
+        "North, the largest region, had 2,400.",
+        "North (2,400) is the largest region.",
+        "North (2,400) has the most orders, South (1,900) the second-highest revenue.",
     ],
 )
 def test_the_right_leader_is_not_flagged(report: str) -> None:
@@ -73,7 +79,7 @@ def test_the_row_that_leads_comes_with_its_value_then_the_one_that_was_named() -
 def test_the_model_is_told_and_readers_see_a_mark_of_its_own() -> None:
     provenance = traced("South leads with 100 orders.", TABLE)
     assert told(provenance.unsourced)[0]["reason"] == "rank"
-    expected = "South leads with 100 (⚠ by the outputs another row is first or last here) orders."
+    expected = "South leads with 100 (⚠ by the outputs another row has this rank) orders."
     assert marked(provenance, "en") == expected
 
 

@@ -227,7 +227,9 @@ def test_the_value_of_another_year_of_such_a_column_is_found(output: str, report
 
 
 def test_a_year_that_only_describes_a_row_is_no_period_of_its_figure() -> None:
-    films = "title    year  rating_pct\nMatrix   1999        87.1\nUp       2009        83.2\nCoco     2017        84.6\n"
+    films = (
+        "title    year  rating_pct\nMatrix   1999        87.1\nUp       2009        83.2\nCoco     2017        84.6\n"
+    )
     assert "unsourced" not in states("In 2017, Matrix still had a rating of 87.1 %.", films).values()
     opened = "store  opened_year  sales\nNorth         2015    412\nSouth         2019    388\n"
     assert "unsourced" not in states("In 2019 North sold 412.", opened).values()
