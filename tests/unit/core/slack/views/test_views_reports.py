@@ -39,7 +39,7 @@ def test_a_row_that_is_not_first_is_named_with_the_one_that_is() -> None:
     view = str(
         sources_view(TURN, [FigureSource(figure="100", state="unsourced", reason="rank", near=near)], CELLS, "en", 0)
     )
-    assert "by the outputs another row is first or last here" in view
+    assert "by the outputs another row has this rank" in view
     assert view.index(near[0]) < view.index(near[1])
 
 

@@ -89,7 +89,7 @@ def test_a_sentence_that_names_the_wrong_leader_goes_back_with_the_right_one_the
     assert "by the outputs another row is" in action.text
     assert action.text.index("4321 (cell 1, line 2: North") < action.text.index("1234 (cell 1, line 3: South")
     end = _end(_played(*["South leads with 1,234."] * 3))
-    assert end.report == "South leads with 1,234 (⚠ by the outputs another row is first or last here)."
+    assert end.report == "South leads with 1,234 (⚠ by the outputs another row has this rank)."
     assert [(one.figure, one.reason) for one in end.sources] == [("1,234", "rank")]
 
 

@@ -40,7 +40,7 @@ def test_the_report_file_lists_each_figure_with_cell_and_line() -> None:
 def test_a_row_that_is_not_first_is_said_not_to_be() -> None:
     ranked = FigureSource(figure="100", state="unsourced", reason="rank")
     markdown = render_report(case("**South** leads with 100.", sources=(ranked,))).markdown
-    assert "- 100 ← ⚠ by the outputs another row is first or last here" in markdown
+    assert "- 100 ← ⚠ by the outputs another row has this rank" in markdown
 
 
 def test_the_notebook_has_the_same_list_and_counts_cells_alike() -> None:
