@@ -43,7 +43,8 @@ _CONTRAST = re.compile(
 
 
 _COMPARED = re.compile(
-    r"(?:\b(?:compared (?:to|with)|relative to|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
+    r"(?:\b(?:compared (?:to|with)|relative to|in contrast to|unlike|(?:up|down) from|im Gegensatz zu|anders als|"
+    r"contrairement à|a diferencia de|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
     r"(?:mehr|weniger|\w{3,20}er)\b[^.;:]{0,30}\bals|par rapport à|(?:plus|moins)\b[^.;:]{0,30}\bqu[e']|frente a|"
     r"against(?:[\s\u2060]+the[\s\u2060]+(?:average|mean|level)[\s\u2060]+(?:of|in))?|"
     r"respecto a|(?:más|menos|mayor|menor)\b[^.;:]{0,30}\bque)(?:[\s\u2060]+(?:in|im|en|for|of|the|dem|Jahr|"
@@ -59,6 +60,14 @@ _TELLS = re.compile(
 )
 """What stands between such a date and its own figure: "compared to 2023 (1,322)"."""
 _COMPARED_CHARS = 50
+_SINCE = re.compile(
+    r"(?:\b(?:since|after|before|seit|nach|vor|depuis|après|avant|desde|tras|antes de)"
+    r"(?:[\s\u2060]+(?:the|year|dem|Jahr|el|año|l['’]année))*|自)[\s\u2060]*$",
+    re.IGNORECASE,
+)
+"""Words directly before the date that a time begins with or ends at: "since 2022 it has risen to 85.9"."""
+_ONWARDS = re.compile(r"[\s\u2060]+(?:on|onwards?)\b|年?[\s\u2060]*(?:以来|以後|以降|以后|之后|起|から)")
+"""What stands directly behind such a date."""
 
 
 _FROM = re.compile(
@@ -121,6 +130,8 @@ class OwnLabels:
                 return found
             other = self._see.within(*((turn, second.start) if first is claim else (first.end, turn)))
             named = self._named(claim, family, tuple(m for m in other if isinstance(m.label, Day)))
+        elif since := self._since(claim, family):
+            named = self._named(claim, family, (*since, *self._bases(claim, family)))
         elif bases := self._bases(claim, family):
             named = self._named(claim, family, bases) or _other_days(family, bases)
         else:
@@ -160,6 +171,18 @@ class OwnLabels:
                 _COMPARED.search(text, max(start, m.start - _COMPARED_CHARS), m.start)
                 or _COMPARED_BEHIND.match(text, m.end)
             )
+        )
+
+    def _since(self, claim: Claim, family: Family) -> tuple[Mention, ...]:
+        """The dates with which a time begins or at which it ends. The figure may be of any date."""
+        text, start = self._see.reading.text, claim.span[0]
+        return tuple(
+            m
+            for m in self._see.within(*claim.span)
+            if isinstance(m.label, Day)
+            and chosen(family, [m])
+            and not _TELLS.fullmatch(text, m.end, max(m.end, claim.start))
+            and (_SINCE.search(text, max(start, m.start - _COMPARED_CHARS), m.start) or _ONWARDS.match(text, m.end))
         )
 
     def _stands_before(self, claim: Claim, family: Family) -> bool:

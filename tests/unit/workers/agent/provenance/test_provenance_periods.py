@@ -226,6 +226,31 @@ def test_the_value_of_another_year_of_such_a_column_is_found(output: str, report
     assert states(report, output)[figure] == "unsourced"
 
 
+SERIES = "year\n2022    84.8\n2023    84.4\n2024    85.9\nName: rate_pct, dtype: float64\n"
+LATER = "   year  rate_pct\n0  2022      84.8\n1  2023      84.4\n2  2024      85.9\n"
+
+
+@pytest.mark.parametrize("output", [SERIES, LATER])
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Since 2022 the rate has risen to 85.9 %.",
+        "After 2022 the rate fell to 84.4 %.",
+        "The rate reached 85.9 %, the highest since 2022.",
+        "From 2022 on, it moved between 84.4 % and 85.9 %.",
+        "In contrast to 2023, the rate was 85.9 %.",
+        "The rate was 85.9 % in the last year, up from 2023.",
+        "Seit 2022 ist die Rate auf 85,9 % gestiegen.",
+        "Depuis 2022, le taux est passé à 85,9 %.",
+        "Desde 2022 la tasa subió al 85,9 %.",
+        "自2022年以来，比率升至85.9%。",
+        "2022年から比率は85.9%に上がりました。",
+    ],
+)
+def test_a_figure_may_be_of_any_date_since_a_named_one(output: str, report: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+
+
 def test_a_year_that_only_describes_a_row_is_no_period_of_its_figure() -> None:
     films = (
         "title    year  rating_pct\nMatrix   1999        87.1\nUp       2009        83.2\nCoco     2017        84.6\n"
