@@ -86,7 +86,7 @@ def test_the_right_value_of_the_wrong_row_is_marked_as_that_of_something_else() 
 def test_a_sentence_that_names_the_wrong_leader_goes_back_with_the_right_one_then_it_is_marked() -> None:
     action = decide(turn(*OPENING, finish("South leads with 1,234.")))
     assert isinstance(action, CorrectModel)
-    assert "by the outputs another row is" in action.text
+    assert "by the outputs another row has the rank" in action.text
     assert action.text.index("4321 (cell 1, line 2: North") < action.text.index("1234 (cell 1, line 3: South")
     end = _end(_played(*["South leads with 1,234."] * 3))
     assert end.report == "South leads with 1,234 (⚠ by the outputs another row has this rank)."
