@@ -45,7 +45,7 @@ def tables_cell(found: list[Task]) -> Cell | None:
         ]
         for number, task in enumerate(kept, start=1)
     }
-    values = {"file": f"tables-{thread.number}.xlsx", "sheets": sheets, "count": len(sheets)}
+    values = {"file": f"tables-{thread.number}.xlsx", "sheets": sheets}
     return cells.cell("tables", TABLES, thread.language, values)
 
 

@@ -81,7 +81,7 @@ def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
         "",
     ]
     files = list(dict.fromkeys(table.path for table in join.tables))
-    values = {"files": ", ".join(files[:4]), "tables": len(named), "first": Code(next(iter(named)))}
+    values = {"files": ", ".join(files[:4]), "first": Code(next(iter(named)))}
     return cells.cell("load", "load", thread.language, values, before=before)
 
 

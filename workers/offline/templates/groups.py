@@ -82,7 +82,7 @@ def breakdown(
 
     if averaged:
         tell_moved({str(name): part for name, part in grouped[column] if name in table.index[:shown_rows]})
-    print(fill("groups", words, groups=count, rows=len(work)))
+    print(fill("row_count", words, rows=len(work)))
 
     shown = table[measure_name].head(shown_rows)
     if additive and not top and not ordered and not banded and not ascending and count > most:
@@ -146,7 +146,7 @@ def compare(
         explained = max(0.0, (kruskal.statistic - len(samples) + 1) / rest)
         tell("test", kind="kruskal", p=float(kruskal.pvalue), effect=round(float(explained), 4))
 
-    print(fill("groups", words, groups=len(samples), rows=len(values)))
+    print(fill("rows_of", words, shown=len(values), rows=len(work)))
 
     fig, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.5 * len(samples))))
     names = [str(name)[:32] for name in table.index[::-1]]
@@ -170,7 +170,7 @@ def correlate(
     """How two numbers go together."""
     pair = work[[x, y]].dropna().astype(float)
     varied = len(pair) >= 3 and (pair.nunique() > 1).all()
-    print(fill("value_pairs", words, pairs=len(pair)))
+    print(fill("rows_of", words, shown=len(pair), rows=len(work)))
     if varied:
         pearson, spearman = stats.pearsonr(pair[x], pair[y]), stats.spearmanr(pair[x], pair[y])
         slope, start = np.polyfit(pair[x], pair[y], 1)
@@ -202,7 +202,7 @@ def correlations(work: Any, *, columns: list[str], title: str, words: dict[str, 
     for (one, other), value in strongest.head(8).items():
         tell("pair", x=one, y=other, spearman=round(value, 4), rows=int(numbers[[one, other]].dropna().shape[0]))
 
-    print(fill("column_pairs", words, pairs=len(upper)))
+    print(fill("row_count", words, rows=len(work)))
 
     if len(table) >= 2:
         size = 2.6 + 0.62 * len(table)

@@ -56,7 +56,7 @@ def predict(
     cases = {} if number else {"positive": int(y.sum()), "rate": round(y.mean(), 6)}
     tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible, **cases)
     tell("gaps", columns={name: int(count) for name, count in X[numeric].isna().sum().nlargest(6).items() if count})
-    print(fill("predicted_from", words, rows=len(X), columns=X.shape[1]))
+    print(fill("row_count", words, rows=len(X)))
 
     if possible:
         halves = train_test_split(X, y, test_size=0.25, stratify=None if number else y, random_state=0)

@@ -42,7 +42,7 @@ def profile(
                  top_share=round(counts.iloc[0] / max(1, counts.sum()), 4),
                  missing=int(work[column].isna().sum()))  # fmt: skip
 
-    print(fill("size", words, rows=len(work), columns=work.shape[1]))
+    print(fill("row_count", words, rows=len(work)))
 
     if shown and counted:
         counts = work[shown].dropna().astype(str).str.slice(0, 32).value_counts().head(12)
@@ -109,7 +109,7 @@ def distribution(
          q3=round(high, 4), p95=round(values.quantile(0.95), 4), maximum=round(values.max(), 4),
          skew=round(values.skew(), 2), outliers=outliers, far=len(far), negative=int((values < 0).sum()),
          zero=int((values == 0).sum()), between=0.9, missing=int(work[column].isna().sum()))  # fmt: skip
-    print(fill("values", words, values=len(values), median=written("{:,.6g}", words)(middle)))
+    print(fill("rows_of", words, shown=len(values), rows=len(work)))
     table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
     for _, row in table.head(3).iterrows():
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()

@@ -1,6 +1,6 @@
 """The cells that follow a measure over time."""
 
-# ruff: noqa: PLR0915 - a cell is read from top to bottom, so a template is one function
+
 # mypy: disallow-untyped-calls=False
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ def trend(
         tell("season", high=int(season.idxmax()), high_ratio=round(season.max(), 3), low=int(season.idxmin()),
              low_ratio=round(season.min(), 3))  # fmt: skip
 
-    short_number = written("{:,.6g}", words)
-    print(fill("periods", words, periods=len(whole), low=short_number(whole.min()), high=short_number(whole.max())))
+    print(fill("row_count", words, rows=len(work)))
 
     _, ax = plt.subplots()
     if chart == "bar":
@@ -124,7 +123,7 @@ def trend_by(
              last=round(line.iloc[-1], 4), best=name_of(line.idxmax()),
              change=round(late / early - 1, 4) if half and early > 0 else None)  # fmt: skip
 
-    print(fill("lines", words, periods=len(whole), lines=len(largest)))
+    print(fill("rows_of", words, shown=len(dated), rows=len(work)))
 
     fig, ax = plt.subplots()
     if chart == "bar":
@@ -160,10 +159,10 @@ def change(
     series = series.reindex(every)
     incomplete = ends_early(dated[date], every)
     last = len(every) - 1 - int(incomplete)
+    print(fill("row_count", words, rows=len(work)))
     now = asked(every) if asked else every[last] if last >= 0 else None
     if now is None or pd.isna(series.get(now)) or pd.isna(series.get(now - 1)):
         tell("no_change", asked=asked_for, first=name_of(every[0]), last=name_of(every[-1]))
-        print(words["none_before"])
     else:
         here, before = dated[periods == now], dated[periods == now - 1]
         value, earlier = float(series[now]), float(series[now - 1])
@@ -195,8 +194,6 @@ def change(
             for name, row in parts[group].head(4).iterrows():
                 tell("part", by=group, name=name, now=round(row["now"], 4), before=round(row["before"], 4),
                      change=round(row["change"], 4))  # fmt: skip
-        short_number = written("{:,.6g}", words)
-        print(f"{now}: {short_number(value)}, {now - 1}: {short_number(earlier)}")
 
         near = series[:-1] if incomplete and now != every[-1] else series
         near = near[(near.index >= now - 12) & (near.index <= now + 2)]
@@ -252,7 +249,7 @@ def forecast(
     first, last = name_of(series.index[0]), name_of(series.index[-1])
     tell("history", periods=len(series), first=first, last=last, tries=len(origins), possible=possible,
          empty=empty)  # fmt: skip
-    print(fill("known_ahead", words, known=len(series), ahead=ahead))
+    print(fill("row_count", words, rows=len(dated)))
     if possible:
         mean_errors = {name: float(np.mean(np.abs(found))) for name, found in errors.items()}
         for name, error in mean_errors.items():

@@ -28,7 +28,7 @@ def style() -> None:
 
 def load(rows: int, *, first: Any, words: dict[str, str]) -> Any:
     """Says how much was read, after every table was loaded and looked at."""
-    print(fill("loaded", words, rows=rows))
+    print(fill("row_count", words, rows=rows))
     return first.head()
 
 
@@ -45,14 +45,15 @@ def clean(
     for column in categories:
         values = df[column].dropna().astype(str).value_counts().index[:15]
         tell("values", column=column, values=[value[:32] for value in values])
-    print(fill("cleaned", words, read=rows_read, kept=len(df)))
+    print(fill("rows_of", words, shown=len(df), rows=rows_read))
 
 
 def survey(*, source: str, words: dict[str, str]) -> None:
     """What each table of a data source holds, by its first rows."""
-    names = builtins.tables(source)  # type: ignore[attr-defined]
-    for name in names[:20]:
+    rows = 0
+    for name in builtins.tables(source)[:20]:  # type: ignore[attr-defined]
         frame = builtins.sample(name, 10_000, source)  # type: ignore[attr-defined]
+        rows += len(frame)
         filled = {column: frame[column].dropna().astype(str) for column in frame}
         notes = [
             {"name": column, "dtype": str(frame[column].dtype), "missing": float(frame[column].isna().mean()),
@@ -60,14 +61,14 @@ def survey(*, source: str, words: dict[str, str]) -> None:
             for column, values in filled.items()
         ]  # fmt: skip
         tell("table", source=source, name=name, rows=len(frame), columns=notes)
-    print(fill("surveyed", words, tables=len(names)))
+    print(fill("row_count", words, rows=rows))
 
 
 def look_up(df: Any, *, names: list[str], columns: list[str], words: dict[str, str]) -> None:
     """Where names that no known value holds stand in the data, if anywhere."""
     for name in names:
         seek(df, name, columns)
-    print(fill("searched", words, rows=len(df)))
+    print(fill("row_count", words, rows=len(df)))
 
 
 def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], words: dict[str, str]) -> None:
@@ -76,9 +77,9 @@ def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], words: dict[s
     print(fill("rows_of", words, shown=len(work), rows=len(df)))
 
 
-def tables(*, file: str, sheets: dict[str, tuple[Any, bool]], words: dict[str, str]) -> None:
+def tables(*, file: str, sheets: dict[str, tuple[Any, bool]]) -> None:
     """Saves the tables behind an answer as one workbook, so that a report need not hold them whole."""
     with pd.ExcelWriter(file) as book:
         for sheet, (table, index) in sheets.items():
             table.to_excel(book, sheet_name=sheet, index=index)
-    print(words["sheets"])
+    print(file)

@@ -37,7 +37,7 @@ def test_a_missing_value_is_refused() -> None:
 
 
 def test_a_cell_imports_and_defines_what_no_earlier_cell_has() -> None:
-    values = {"first": Code("raw"), "tables": 1, "files": "a.csv"}
+    values = {"first": Code("raw"), "files": "a.csv"}
     load = cell("load", "load", "en", values, before=["rows = 1", "raw = to_dates(pd.read_csv())"]).code
     assert "import pandas as pd" in load
     assert all(f"def {name}(" in load for name in ("tell", "bars", "to_dates"))

@@ -92,7 +92,7 @@ def test_months_without_days_are_whole_months(thread: Any, tmp_path: Path) -> No
     assert trend.failures == []
     assert f"2024: **{sum(range(124, 136)):,}**" in trend.report.replace("$", "")
     assert "incomplete" not in trend.report
-    assert "36 months known" in thread.ask("Forecast sales").cells[-1].stdout
+    assert 'history: {"periods": 36,' in thread.ask("Forecast sales").cells[-1].stdout
 
 
 def test_a_month_that_has_days_but_not_all_is_still_incomplete(thread: Any, tmp_path: Path) -> None:
