@@ -101,7 +101,7 @@ def next_move(thread: Thread) -> Move:
         return _finish(thread.say("talk", "welcome" if has("thanks", thread.text) else "help"))
     for cell in questions_to_the_data(thread, join):
         if not attempts(cell.stage, thread.since):
-            return _run(thread, cell)
+            return _run(cell)
     found = tasks(thread, join)
     for task in found:
         failed = attempts(task.stage, thread.since)
@@ -109,11 +109,11 @@ def next_move(thread: Thread) -> Move:
             continue
         cell = analysis_cell(task)
         if not _tried(cell, failed):
-            return _run(thread, cell)
+            return _run(cell)
     if not done(TABLES, thread.since) and not attempts(TABLES, thread.since) and (saving := tables_cell(found)):
-        return _run(thread, saving)
+        return _run(saving)
     text, partial = report(thread, join)
-    return _finish(text, "" if partial else thread.say("talk", "done"), partial=partial)
+    return _finish(text, partial=partial)
 
 
 def _of_sources(thread: Thread) -> Move | None:
@@ -126,7 +126,7 @@ def _of_sources(thread: Thread) -> Move | None:
         named = list(thread.sources)
     seen = {told.get("source") for told in facts_of(thread.cells).get("table", ())}
     if named and named[0] not in seen and len(attempts(SURVEY, thread.since)) < _MAX_SURVEYS:
-        return _run(thread, cells.cell(SURVEY, SURVEY, thread.language, {"source": named[0]}))
+        return _run(cells.cell(SURVEY, SURVEY, thread.language, {"source": named[0]}))
     if join and join.base.format == "source" and has("lists", thread.text):
         tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
         return _finish(thread.say("talk", "tables", tables=tables, sources=thread.sources))
@@ -153,8 +153,8 @@ def _prepare(thread: Thread, join: Join) -> Move:
             key = "no_load_again" if again else "no_load"
             return _decline(thread.say("frame", key, error=error_of(failed[-1])))
         if failed:
-            return _run(thread, cell, "repair", error=error_of(failed[-1]))
-        return _run(thread, cell, "lost" if lost and stage == "load" else stage)
+            return _run(cell, thread.say("talk", "repair", error=error_of(failed[-1])))
+        return _run(cell, thread.say("talk", "lost") if lost and stage == "load" else "")
     return _decline(thread.say("frame", "no_load", error=""))
 
 
@@ -179,17 +179,16 @@ def _ask(question: str, options: Sequence[str] = ()) -> Move:
     return Move(question, "ask_user", {"question": question, "options": list(options[:5])})
 
 
-def _run(thread: Thread, cell: Cell, said: str = "analyse", **values: object) -> Move:
-    text = thread.say("talk", said, title=cell.title, **values)
-    return Move(text, "run_python", {"code": cell.code, "title": cell.title})
+def _run(cell: Cell, text: str = "") -> Move:
+    return Move(text or cell.title, "run_python", {"code": cell.code, "title": cell.title})
 
 
 def _decline(markdown: str) -> Move:
     return _finish(markdown, partial=True)
 
 
-def _finish(markdown: str, text: str = "", *, partial: bool = False) -> Move:
-    return Move(text, "finish", {"report": markdown} | ({"partial": True} if partial else {}))
+def _finish(markdown: str, *, partial: bool = False) -> Move:
+    return Move("", "finish", {"report": markdown} | ({"partial": True} if partial else {}))
 
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
