@@ -249,12 +249,12 @@ _TIMES = {">=": "since", ">": "after", "<=": "until", "<": "before"}
 
 def time_said(thread: Thread, value: str) -> str:
     """A value of dates.py in words."""
-    if value.startswith("M"):
-        return month(int(value[1:]), thread.language) if value[1:].isdigit() else thread.say("words", value)
+    if re.fullmatch(r"M\d\d", value):
+        return month(int(value[1:]), thread.language)
     if relative := dates.LAST.fullmatch(value):
         return thread.say("words", f"last_{relative[2]}", n=int(relative[1]))
-    if re.fullmatch(r"[YQ]-\d", value):
-        return thread.say("words", value)
+    if re.fullmatch(r"[YQM]-\d", value):
+        return thread.say("words", f"last_{value[0]}", n=1) if value.endswith("0") else thread.say("words", value)
     if compared := dates.BOUND.fullmatch(value):
         return thread.say("words", _TIMES[compared[1]], y=time_said(thread, compared[2]))
     return when(value.replace("..", "–"), thread.language)

@@ -25,7 +25,7 @@ LANGUAGES = get_args(Language)
 NAMED_BY_VALUES = {
     "@weekday",  # said without its sign
     "lacks_date", "lacks_number",  # Intent.lacks
-    *(f"last_{step}" for step in "DWMQY"), "Q-0",  # values of dates.py
+    *(f"last_{step}" for step in "DWMQY"),  # values of dates.py
 }  # fmt: skip
 SAME_EVERYWHERE = {"marks", "dates", "sum", "single_number"}
 """Keys that hold no words, or only those of the data."""
