@@ -23,8 +23,7 @@ from workers.offline.cell_functions import bands, fill, tell, written
 
 def predict(
     work: Any, *, number: str | None, numbers: list[str], categories: list[str], unit: str,
-    axis_format: str, band: str,
-    words: dict[str, str],
+    measure_name: str, axis_format: str, band: str, words: dict[str, str],
 ) -> None:  # fmt: skip
     """A model of a number or of a yes-no column (`number` is None), judged on rows that it has not seen.
 
@@ -121,7 +120,7 @@ def predict(
             ax.barh([name.replace("_", " ")[:32] for name in top.index], top, color="#2563eb", height=0.65)
             loss = words["error_rise"] + unit if number else words["auc_loss"]
             ax.xaxis.set_major_formatter(written(axis_format if number else "{x:.4g}", words))
-            ax.set(title=words["relies_on"], xlabel=loss, ylabel=words["column"])
+            ax.set(title=words["relies_on"], xlabel=loss)
             ax.grid(axis="y", visible=False)
 
         if number:
@@ -138,9 +137,9 @@ def predict(
             _, ax = plt.subplots()
             drawn = ax.bar(tenths.index, tenths, color=["#2563eb"] + ["#93c5fd"] * (len(tenths) - 1), width=0.7)
             ax.bar_label(drawn, fmt="{:.0%}", padding=3, fontsize=9)
-            overall = fill("all_unseen", words, share=written("{:.1%}", words)(y_test.mean()))
+            overall = fill("all", words, share=written("{:.1%}", words)(y_test.mean()))
             ax.axhline(y_test.mean(), color="#6b7280", linestyle="--", linewidth=1.2, label=overall)
-            ax.set(title=words["by_risk"], xlabel=words["tenths"], ylabel=words["share_with"])
+            ax.set(title=words["by_risk"], xlabel=words["tenths"], ylabel=measure_name)
             ax.set_xticks(tenths.index)
             ax.yaxis.set_major_formatter("{x:.0%}")
             ax.grid(axis="x", visible=False)

@@ -1,6 +1,5 @@
 """The cells that follow a measure over time."""
 
-
 # mypy: disallow-untyped-calls=False
 from __future__ import annotations
 
@@ -85,7 +84,7 @@ def trend(
             ax.plot(every.to_timestamp(), series, color="#93c5fd", linestyle=":", linewidth=1.5, label=partial)
         marker = "o" if len(whole) <= 40 or empty else None
         ax.plot(whole.index.to_timestamp(), whole, marker=marker, markersize=4, linewidth=2)
-        ax.axhline(whole.mean(), color="#9ca3af", linewidth=1, linestyle="--", label=words["average"])
+        ax.axhline(whole.mean(), color="#9ca3af", linewidth=1, linestyle="--", label=words["mean"])
         ax.legend(loc="upper left")
     if additive:
         ax.set_ylim(bottom=min(0, series.min() * 1.05))
@@ -149,7 +148,7 @@ def trend_by(
 def change(
     work: Any, *, date: str, frequency: str, season: int, asked_for: str,
     asked: Callable[[Any], Any] | None, by: str, splits: list[str], aggregate: Callable[[Any], Any], additive: bool,
-    column: str | None, amount: str, axis_format: str, change_format: str, words: dict[str, str],
+    column: str | None, title: str, amount: str, axis_format: str, change_format: str, words: dict[str, str],
 ) -> None:  # fmt: skip
     """A period against the one before, and which groups the change comes from."""
     dated = work.dropna(subset=[date])
@@ -200,7 +199,7 @@ def change(
         _, ax = plt.subplots()
         marked = {now: "#2563eb", now - 1: "#93c5fd"}
         ax.bar(near.index.astype(str), near, color=[marked.get(when, "#d1d5db") for when in near.index])
-        ax.set(title=fill("around", words, now=str(now)), ylabel=amount)
+        ax.set(title=title, ylabel=amount)
         ax.yaxis.set_major_formatter(written(axis_format, words))
         ax.tick_params(axis="x", rotation=45)
         ax.grid(axis="x", visible=False)
@@ -211,7 +210,7 @@ def change(
             heading = fill("change_by", words, now=str(now), before=str(now - 1))
             ticks, labels = written("{x:,.10g}", words), written(change_format, words)
             colors = ["#dc2626" if moved < 0 else "#059669" for moved in shown]
-            ax = bars(short(shown.index), shown, heading, words["change_of"], by, ticks, labels, colors)
+            ax = bars(short(shown.index), shown, heading, amount, by, ticks, labels, colors)
             ax.axvline(0, color="#6b7280", linewidth=1)
 
 
