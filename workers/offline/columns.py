@@ -169,7 +169,7 @@ def _word_hits(column: Column, text_words: Sequence[Word], stop: frozenset[str])
             yield word.span, 6.0 if word.stem == parts[-1] else 5.0
         elif own & concepts_of([word.stem]):
             yield word.span, 4.0
-        elif len(word.stem) >= 5 and any(len(part) >= 4 and _likeness(word.stem, part) >= 0.84 for part in parts):
+        elif len(word.stem) >= 5 and any(len(part) >= 4 and _are_alike(word.stem, part) for part in parts):
             yield word.span, 3.0
 
 
@@ -187,20 +187,8 @@ def _chinese_hits(column: Column, text: str) -> Iterable[tuple[Span, float]]:
                     yield Span(*match.span()), 4.0 + 0.5 * len(phrase)
 
 
-def _likeness(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is spelled almost like this one, or means the same; None when none does."""
-    plain = "".join(word.stem for word in words(name))
-    scored = [(_likeness(plain, "".join(word.stem for word in words(other))), other) for other in names]
-    best = max(scored, default=(0.0, ""))
-    if best[0] >= 0.75:
-        return best[1]
-    wanted = concepts_of([word.stem for word in words(name)])
-    same = [other for _, other in scored if wanted & concepts_of([word.stem for word in words(other)])]
-    return same[0] if len(same) == 1 else None
+def _are_alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other).ratio() >= 0.84
 
 
 # --- defaults ---------------------------------------------------------------------------------------------------------

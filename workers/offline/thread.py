@@ -212,7 +212,7 @@ def _asked_now(
     for turn in turns:
         for place, text in enumerate(turn.texts):
             if isinstance(now, Unclear):
-                text = _with_choice(open_text, now, text)  # noqa: PLW2901 - the answer completes the question
+                text = _with_choice(open_text, now, text, join)  # noqa: PLW2901 - the answer completes the question
             elif now:
                 answered = [intent for intent in now if intent.analyses and not intent.beyond]
                 before = tuple(without_empty_filters(intent, facts) for intent in answered) or before
@@ -256,14 +256,11 @@ def without_empty_filters(intent: Intent, facts: Facts) -> Intent:
     return replace(intent, filters=kept)
 
 
-def _with_choice(question: str, unclear: Unclear, answer: str) -> str:
-    """The question with its unclear word replaced by the option that the answer names, or comes nearest to."""
-    plain = answer.casefold()
-    chosen = [option for option in unclear.options if option.casefold() in plain]
-    if not chosen:
-        near = cols.nearest(answer, unclear.options)
-        chosen = [near] if near else [unclear.options[0]]
-    return question.replace(unclear.word, max(chosen, key=len), 1)
+def _with_choice(question: str, unclear: Unclear, answer: str, join: Join) -> str:
+    """The question with its unclear word replaced by the option that the answer means most clearly, else the first."""
+    options = [column for column in join.columns if column.name in unclear.options]
+    meant = max(cols.mentions(options, answer), key=lambda mention: mention.score, default=None)
+    return question.replace(unclear.word, meant.columns[0].name if meant else unclear.options[0], 1)
 
 
 def _currency(join: Join) -> str:

@@ -13,8 +13,9 @@ from core.steps import Asked, Briefed, CellRan, FileAbstract, Replied, Step, Too
 from workers.agent.turn import AgentLimits, Environment, Turn
 from workers.models.base import Model, ModelRequest
 from workers.offline import OfflineAnalyst
-from workers.offline.columns import kind_of, nearest
+from workers.offline.columns import kind_of, mentions
 from workers.offline.lexicon import stem
+from workers.offline.values import Column
 from workers.turn.prompts import load_prompts
 
 
@@ -179,7 +180,7 @@ def test_forms_of_a_word_have_one_stem() -> None:
     assert stem("categories") == stem("category")
 
 
-def test_a_name_that_is_not_there_is_answered_by_the_nearest() -> None:
-    assert nearest("ammount", ["region", "amount"]) == "amount"
-    assert nearest("revenue", ["region", "amount"]) == "amount"
-    assert nearest("zebra", ["region", "amount"]) is None
+@pytest.mark.parametrize(("name", "meant"), [("ammount", ["amount"]), ("revenue", ["amount"]), ("zebra", [])])
+def test_a_name_that_is_not_there_means_the_nearest(name: str, meant: list[str]) -> None:
+    columns = [Column("region", "category"), Column("amount", "number")]
+    assert [column.name for mention in mentions(columns, name) for column in mention.columns] == meant
