@@ -20,7 +20,7 @@ from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
 from workers.offline.wording import month, sentences, signed, when
 
-ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
+ORDERED = ("@year", "@month", "@weekday", "@months", "@quarters")
 """Groupings that are parts of a date; they stand in their own order."""
 
 BAND = "~"
@@ -126,7 +126,6 @@ def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = 
             "@year": f'year={moment}.year.astype("Int64")',
             "@months": f'months={moment}.to_period("M").astype(str).where(work[{literal(intent.date)}].notna())',
             "@quarters": f'quarters={moment}.to_period("Q").astype(str).where(work[{literal(intent.date)}].notna())',
-            "@quarter": f"quarter={moment}.quarter",
             "@month": f"month={moment}.month",
             "@weekday": f"weekday={moment}.day_of_week.map(dict(enumerate({days})))",
         }

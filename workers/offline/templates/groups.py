@@ -99,7 +99,7 @@ def breakdown(
             tell("no_pie", by=by_name, negative=int((shown < 0).sum()))
             ax = bars(names, shown, title, amount, by, ticks, labels)
         ax.set_title(title)
-    elif ordered or banded or chart == "column":
+    elif ordered or banded:
         _, ax = plt.subplots()
         places = range(len(names))
         ax.bar_label(ax.bar(places, shown, color="#2563eb", width=0.65), fmt=labels, padding=3, fontsize=9)
@@ -111,7 +111,7 @@ def breakdown(
     else:
         ax = bars(names, shown, title, amount, by, ticks, labels)
     if rate:
-        line = ax.axhline if ordered or banded or chart == "column" else ax.axvline
+        line = ax.axhline if ordered or banded else ax.axvline
         said = fill("all", words, share=written("{:.1%}", words)(overall))
         line(overall, color="#6b7280", linestyle="--", linewidth=1.2, label=said)
         ax.legend(loc="lower right")
