@@ -79,7 +79,7 @@ Variables = Mapping[str, Any]
 
 def _shown(task: Task, name: str | None) -> Variables:
     """How a column is shown as it is: its name, and its axis."""
-    return {"name": task.name(name or ""), "amount": task.axis(name), "axis_format": task.ticks(name)}
+    return {"name": task.name(name or ""), "amount": task.axis(name), "axis_format": task.format_of(name)}
 
 
 def _axis(prefix: str, task: Task, name: str) -> Variables:
@@ -133,7 +133,7 @@ def _distribution(task: Task) -> tuple[str, Variables]:
     return "distribution", {
         **_shown(task, name),
         "column": name,
-        "median_format": task.labels(name, ",.2f"),
+        "median_format": task.format_of(name, ",.2f"),
         "columns": list(dict.fromkeys([*ids, *dates_shown, *quantities, name])),
         "other": next(iter(quantities), None),
         "label": ids[0] if ids else name,
@@ -159,7 +159,6 @@ def _rows(task: Task) -> tuple[str, Variables]:
     return "rows", {
         **_shown(task, name),
         "column": name,
-        "label_format": task.labels(name, ",.10g"),
         "columns": [*others, name],
         "label": label,
         "label_name": task.name(label),

@@ -114,12 +114,8 @@ class Task:
         sign = self.unit(name)
         return f"{self.name(name or '')} ({sign})" if sign else self.name(name or "")
 
-    def ticks(self, name: str | None) -> str:
-        """The format of an axis that shows a column."""
-        return signed("{x:,.10g}", self.unit(name), self.language)
-
-    def labels(self, name: str | None, form: str) -> str:
-        """The format of labels that show values of a column, written in this form."""
+    def format_of(self, name: str | None, form: str = ",.10g") -> str:
+        """The format of an axis, or of labels, that show values of a column."""
         return signed(f"{{:{form}}}", self.unit(name), self.language)
 
 

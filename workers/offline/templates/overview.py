@@ -58,8 +58,7 @@ def profile(
 
 def rows(
     work: Any, *, column: str, columns: list[str], label: str, label_name: str, count: int,
-    listed: bool, ascending: bool, title: str, amount: str, axis_format: str, label_format: str,
-    words: dict[str, str],
+    listed: bool, ascending: bool, title: str, amount: str, axis_format: str, words: dict[str, str],
 ) -> Any:  # fmt: skip
     """The single rows at the top or the bottom of a measure, or those that meet a condition."""
     ranked = work if listed else work.dropna(subset=[column])
@@ -74,8 +73,8 @@ def rows(
     print(fill("rows_of", words, shown=len(shown), rows=len(ranked)))
     if count > 1 and not listed:
         names = [f"{number}. {name}" for number, name in enumerate(shown[label].astype(str).str.slice(0, 32), start=1)]
-        ticks, labels = written(axis_format, words), written(label_format, words)
-        bars(names, shown[column], title, amount, label_name, ticks, labels)
+        ticks = written(axis_format, words)
+        bars(names, shown[column], title, amount, label_name, ticks, ticks)
     return ranked[columns] if listed else shown
 
 
