@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 from core.values import Language
 from workers.offline import columns as cols
@@ -115,7 +114,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     kinds = _kinds(plain, is_peak=peak is not None)
     aggregate = aggregate_of(plain, named.measures, [mention.span for mention in columns])
     groups = _around_target(named, groups, compared="compare" in kinds or aggregate not in (None, "count"))
-    refunds = _refunds(text, known)
+    of_refunds = known.refunds and has("refunds", text)
+    refunds = _refunds_dropped(text) if of_refunds else None
     ahead, single, listing = periods_ahead(text), single_rows(text), listed_rows(text)
     if listing and listing.meets(mention.span for mention in columns):  # a column's values, and no rows
         listing = None
@@ -145,8 +145,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         chart=first_of("charts", text),
         top=top[0] if top else None,
         ahead=ahead[0] if ahead else None,
-        refunds=refunds.dropped,
-        about_refunds=refunds.are_meant,
+        refunds=refunds,
+        about_refunds=of_refunds and refunds is None,
         tested=has("significance", text),
         peak=peak is not None,
         rows=single[0] if single and not groups else None,
@@ -169,23 +169,11 @@ def _kinds(plain: str, *, is_peak: bool) -> tuple[AnalysisKind, ...]:
     return kinds
 
 
-class _Refunds(NamedTuple):
-    """What a text wants of refunds."""
-
-    dropped: bool | None
-    """True: they are to be left out. False: they are to be counted again. None: nothing is said of it."""
-    are_meant: bool
-    """Whether the question is about the refunds themselves."""
-
-
-def _refunds(text: str, known: Known) -> _Refunds:
-    if not (known.refunds and has("refunds", text)):
-        return _Refunds(None, are_meant=False)
+def _refunds_dropped(text: str) -> bool | None:
+    """Whether a text leaves refunds out (True) or counts them again (False); None when it is about them themselves."""
     if has("without", text):
-        return _Refunds(dropped=True, are_meant=False)
-    if has("with_again", text):
-        return _Refunds(dropped=False, are_meant=False)
-    return _Refunds(None, are_meant=True)
+        return True
+    return False if has("with_again", text) else None
 
 
 @dataclass(slots=True)
