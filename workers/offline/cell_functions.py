@@ -404,7 +404,9 @@ def keep(rows: pd.DataFrame, met: pd.Series, column: str, said: str, steps: list
     step: dict[str, object] = {"said": said, "column": column, "rows": len(left), "before": len(rows)}
     values = rows[column].dropna()
     if left.empty and len(values):
-        if values.dtype.kind in "Mif":
+        if values.dtype.kind in "if":
+            step |= {"low": float(values.min()), "high": float(values.max())}
+        elif values.dtype.kind == "M":
             low, high = (str(end).removesuffix(" 00:00:00") for end in (values.min(), values.max()))
             step |= {"low": low, "high": high}
         else:

@@ -124,8 +124,7 @@ def unanswered(thread: Thread, join: Join, intent: Intent) -> str:
         return thread.say("frame", "missing", names=[word.text for word in missing], columns=there)
     if step := emptied_by(thread, intent):
         column = pretty(str(step.get("column")), thread.language)
-        low, high = _as_number(step.get("low")), _as_number(step.get("high"))
-        return thread.say("frame", "emptied", s=step, column=column, low=low, high=high)
+        return thread.say("frame", "emptied", s=step, column=column, low=step.get("low"), high=step.get("high"))
     if finer := finer_than_the_dates(thread, intent):
         wanted, known = (thread.say("periods", each) for each in finer)
         return thread.say("frame", "finer", wanted=wanted, known=known, date=intent.date)
@@ -133,14 +132,6 @@ def unanswered(thread: Thread, join: Join, intent: Intent) -> str:
         key = f"lacks_{intent.lacks}" if intent.lacks else "beyond"
         return thread.say("frame", key, alone=bool(intent.analyses))
     return ""
-
-
-def _as_number(told: object) -> object:
-    """A number that a cell told as text; anything else as it is."""
-    try:
-        return float(str(told))
-    except ValueError:
-        return told
 
 
 def finer_than_the_dates(thread: Thread, intent: Intent) -> tuple[str, str] | None:
