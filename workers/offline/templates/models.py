@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, tra
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from workers.offline.cell_functions import bands, fill, tell, written
+from workers.offline.cell_functions import bands, bars, fill, short, tell, written
 
 
 def predict(
@@ -114,14 +114,11 @@ def predict(
                          "low": str(rates.index[0])[:40], "low_rate": round(low, 4)}  # fmt: skip
             tell("driver", column=column, importance=round(weight, 4), **sides)
 
-        top = table[table > 0].head(10)[::-1]
+        top = table[table > 0].head(10)
         if len(top):
-            _, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.4 * len(top))))
-            ax.barh([name.replace("_", " ")[:32] for name in top.index], top, color="#2563eb", height=0.65)
             loss = words["error_rise"] + unit if number else words["auc_loss"]
-            ax.xaxis.set_major_formatter(written(axis_format if number else "{x:.4g}", words))
-            ax.set(title=words["relies_on"], xlabel=loss)
-            ax.grid(axis="y", visible=False)
+            ticks = written(axis_format if number else "{:.4g}", words)
+            bars(short(top.index.str.replace("_", " ")), top, words["relies_on"], loss, "", ticks, ticks)
 
         if number:
             _, ax = plt.subplots(figsize=(7, 5.5))
