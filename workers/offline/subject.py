@@ -86,9 +86,9 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
         return Subject(rows, None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
     source = f"[{literal(column.name)}].{intent.aggregate}()"
     sign = thread.currency if cols.is_money(column) else ""
-    additive = intent.aggregate == "sum"
+    additive, name = intent.aggregate == "sum", pretty(column.name, thread.language)
     return Subject(
-        label=thread.say("words", intent.aggregate, m=pretty(column.name, thread.language)),
+        label=name if additive else thread.say("words", intent.aggregate, m=name),
         column=column.name,
         aggregation=source,
         total=f"work{source}",

@@ -27,7 +27,7 @@ NAMED_BY_VALUES = {
     "lacks_date", "lacks_number",  # Intent.lacks
     *(f"last_{step}" for step in "DWMQY"),  # values of dates.py
 }  # fmt: skip
-SAME_EVERYWHERE = {"marks", "dates", "sum", "single_number"}
+SAME_EVERYWHERE = {"marks", "dates", "single_number"}
 """Keys that hold no words, or only those of the data."""
 
 
