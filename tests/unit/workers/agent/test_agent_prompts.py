@@ -67,6 +67,15 @@ def test_a_procedure_that_fits_the_question_stands_behind_it(question: str, star
     assert f"# Procedures that may help here\n{start}" in opening["content"]
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What is the churn by plan and year?", "プランごとの解約はいくつ？", "各套餐的流失率是多少？", "Abwanderung je Tarif?"],
+)
+def test_a_count_of_customers_who_left_is_no_wish_for_a_model(question: str) -> None:
+    _, opening = messages(turn(asked(question)))
+    assert "Predictive models" not in opening["content"]
+
+
 def test_a_procedure_fits_whole_words_and_is_told_once_in_a_thread() -> None:
     assert PROMPTS.procedures("remodelling the monthlies of a vsync") == ()
     told = "\n".join(str(message["content"]) for message in messages(turn(asked("predict it"), earlier=PREDICTED)))
