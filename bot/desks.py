@@ -12,7 +12,7 @@ from bot.presses.approvals import Approvals
 from bot.presses.held_files import HeldFiles
 from bot.presses.memory import Proposals
 from bot.presses.menu import MessageMenu
-from bot.presses.models import ModelChoices
+from bot.presses.model_choice import ModelChoices
 from bot.presses.reports import Reports
 from bot.presses.steps import Steps
 from core.store import Store

@@ -10,7 +10,7 @@ from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, failure, finish
 
 from bot.message_handler import MessageHandler
-from bot.presses.models import ModelChoices
+from bot.presses.model_choice import ModelChoices
 from core.queue import Wakes
 from core.slack.writing.writer import SlackWriter
 from tryout.stack.blocks_text import message_text
