@@ -18,6 +18,7 @@ from core.slack.rates import decorative
 from core.slack.reading.reader import SlackReader
 from core.slack.text import TEXT_POSTED
 from core.slack.writing.message_forms import BLOCKS_REFUSED, simpler, written
+from core.slack.writing.missing_features import MissingFeatures
 from core.slack.writing.outbox import Outbox
 from core.slack.writing.outgoing import (
     open_view,
@@ -31,7 +32,6 @@ from core.slack.writing.outgoing import (
     update_view,
     whisper,
 )
-from core.slack.writing.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
 
@@ -58,7 +58,7 @@ class Niceties(SlackReader):
         rates = rates_of(client)
         refusable = (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, _PAGE, _HOME, _TITLE, _PROMPTS)
         # A kind of block that a workspace does not have is remembered like a method.
-        self._without = Without(rates.redis if rates else None, (*refusable, UPLOAD, *PLAINER))
+        self._missing_features = MissingFeatures(rates.redis if rates else None, (*refusable, UPLOAD, *PLAINER))
 
     def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
         """Add an emoji to a message."""
@@ -197,7 +197,7 @@ class Niceties(SlackReader):
             self._outbox.check(lease)
 
     def _nicety(self, lease: Lease | None, key: ThreadKey, method: str, call: Callable[[], object]) -> None:
-        if self._without.error(key.team, method):
+        if self._missing_features.error(key.team, method):
             return
         self._check(lease)
         try:
@@ -209,6 +209,6 @@ class Niceties(SlackReader):
                 return
             self._shortcomings.note(method, error)
             if name in NOT_OFFERED:
-                self._without.note(key.team, method, name)
+                self._missing_features.note(key.team, method, name)
         except (SlackClientError, *LOST) as error:
             log.info("nicety_failed", method=method, error=describe(error))

@@ -1,9 +1,9 @@
 """Posts, each made once: through the Store's outbox.
 
 A row with a deterministic key stands before the call, and the message carries the key in its metadata. When a reply is
-lost the thread is searched for it before anything is sent again (`core/slack/writing/lookup.py`), so nothing is posted
+lost, the message is looked for in the thread before anything is sent again (`lost_posts.py`). So nothing is posted
 twice and nothing is left out. A call that was refused or never made is no lost reply: its row says so, and nothing is
-searched for.
+looked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.slack.blocks import PLAINER
 from core.slack.client import LOST, error_details, error_name, ours, perhaps_done, refusal
 from core.slack.rates import LONGEST_WAIT_S, Crowded
 from core.slack.text import TEXT_POSTED
-from core.slack.writing.lookup import Lookup, metadata_of
+from core.slack.writing.lost_posts import Lookup, metadata_of
 from core.slack.writing.message_forms import (
     BLOCKS_REFUSED,
     Lack,
@@ -266,12 +266,12 @@ class Posts(Niceties):
         """Remember that this workspace refused a message with a kind of block, and took it without that kind."""
         if lacks is not None and "blocks" in message:
             log.info("blocks_not_offered", team=thread.team, kind=lacks.kind, error=lacks.error)
-            self._without.note(thread.team, lacks.kind, lacks.error)
+            self._missing_features.note(thread.team, lacks.kind, lacks.error)
 
     def _offered(self, thread: ThreadKey, blocks: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
         """The blocks as this workspace takes them, as far as we know."""
         for kind, plainer in PLAINER.items():
-            if blocks and has_kind(kind, blocks) and self._without.error(thread.team, kind):
+            if blocks and has_kind(kind, blocks) and self._missing_features.error(thread.team, kind):
                 blocks = plainer(blocks)
         return blocks
 

@@ -25,12 +25,12 @@ from core.slack.client import LOST, CountedClient, describe, error_name, ours, p
 from core.slack.connections import tls
 from core.slack.rates import Crowded
 from core.slack.text import TEXT_EDITABLE
+from core.slack.writing.missing_features import MissingFeatures
 from core.slack.writing.niceties import UPLOAD
 from core.slack.writing.outbox import Outbox
 from core.slack.writing.outgoing import share_files, slack_text
 from core.slack.writing.owed import Owed
 from core.slack.writing.shares import ABSENT, Shares, shown_at
-from core.slack.writing.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
 
@@ -73,13 +73,18 @@ class Uploads:
     """The upload flow: a ticket and the bytes for each file, then one call that puts them into the thread."""
 
     def __init__(
-        self, clients: tuple[WebClient, WebClient], outbox: Outbox, shares: Shares, without: Without, owed: Owed
+        self,
+        clients: tuple[WebClient, WebClient],
+        outbox: Outbox,
+        shares: Shares,
+        missing_features: MissingFeatures,
+        owed: Owed,
     ) -> None:
         """`clients` are the one for calls that are made once, and the one for calls that may be repeated."""
         self._once, self._repeatable = clients
         self._outbox = outbox
         self._shares = shares
-        self._without = without
+        self._missing_features = missing_features
         self._owed = owed
         self._prepared: dict[str, list[Slot] | SlackFailed] = {}
 
@@ -222,7 +227,7 @@ class Uploads:
 
     def _send_all(self, thread: ThreadKey, files: Sequence[Upload]) -> list[Slot]:
         """A ticket and the bytes for each file, in their order. Raises SlackFailed, SlackUnreachable."""
-        if missing := self._without.error(thread.team, UPLOAD):
+        if missing := self._missing_features.error(thread.team, UPLOAD):
             raise SlackFailed(UPLOAD, missing)
         transport = self._once.transport if isinstance(self._once, CountedClient) else None
         try:
@@ -230,7 +235,7 @@ class Uploads:
                 return _side_by_side(partial(self._send, http), files)
         except SlackFailed as error:
             if error.error in NEVER_OFFERED:
-                self._without.note(thread.team, UPLOAD, error.error)
+                self._missing_features.note(thread.team, UPLOAD, error.error)
             raise
 
     def _send(self, http: httpx.Client, file: Upload) -> Slot:

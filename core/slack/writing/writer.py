@@ -46,7 +46,7 @@ class SlackWriter(Posts):
 
     def __init__(self, client: WebClient, outbox: Outbox) -> None:
         super().__init__(client, outbox)
-        self._uploads = Uploads((client, self._repeatable), outbox, self._shares, self._without, self._owed)
+        self._uploads = Uploads((client, self._repeatable), outbox, self._shares, self._missing_features, self._owed)
 
     def update(
         self,

@@ -19,7 +19,7 @@ SCOPE_LATER_S = 600
 READ_AGAIN_S = 60.0
 
 
-class Without:
+class MissingFeatures:
     """Safe to share between threads. `methods` are those that are ever asked for: they are read in one command."""
 
     def __init__(self, redis: Redis | None, methods: tuple[str, ...]) -> None:
