@@ -25,9 +25,9 @@ from workers.turn.cells import show_cell
 from workers.turn.closing import close, close_answered, close_as_ours, close_at_last, tell_asker_refused
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.mail.inbox import join_mail, show_answer, tell_file_problems, tell_file_waits, tell_playbook
-from workers.turn.mail.preferring import by_choice
 from workers.turn.open_turn import IsLost, OpenTurn
 from workers.turn.performing import perform
+from workers.turn.preferences import by_choice
 from workers.turn.selection import give_up_command, next_turn
 from workers.turn.sessions import ready_session, with_session_host
 

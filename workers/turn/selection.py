@@ -26,8 +26,8 @@ from workers.turn.arrival import bring, sentence
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.mail.inbox import author_of
-from workers.turn.mail.preferring import asker_of, preferences_of, preferred
 from workers.turn.mail.talk import unread_mail
+from workers.turn.preferences import asker_of, preferences_of, preferred
 from workers.turn.selected import Selected
 from workers.turn.unposted import tell_refused
 

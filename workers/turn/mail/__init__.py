@@ -1,1 +1,1 @@
-"""The messages that a turn reads, with what stands around them: the conversation before, the choices of people."""
+"""The messages that a turn reads: its mail, with the conversation of people that the bot was called into."""
