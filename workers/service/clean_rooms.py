@@ -27,7 +27,7 @@ from core.store.clean_rooms import ClaimedCheck
 from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError
-from workers.service.rooms import Place, Rooms, serve
+from workers.service.clean_room_process import Place, Rooms, serve
 from workers.turn.clean_rooms.room import NotWanted, Room, RoomTaken, clear_room
 
 log = get_logger(__name__)

@@ -22,7 +22,7 @@ from core.store.schedules import ClaimedRun
 from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError
-from workers.service.rooms import Place, Rooms, serve
+from workers.service.clean_room_process import Place, Rooms, serve
 from workers.service.schedules.posts import SchedulePosts
 from workers.service.schedules.runs import TRIES, ScheduledRuns, is_day_off
 from workers.sources.broker.client import BrokerClient

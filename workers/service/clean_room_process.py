@@ -1,4 +1,7 @@
-"""Clean rooms for a process that runs code without a thread's lease: what each workspace's code runs with."""
+"""A process that runs code in clean rooms, without a thread's lease: what it opens, and how it serves each workspace.
+
+`clean_rooms.py` checks reports in such a process, and `schedules/runner.py` makes the scheduled ones.
+"""
 
 from __future__ import annotations
 
