@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from workers.agent.actions import AskModel, RunCell
-from workers.agent.prompt.memory import user
 from workers.agent.prompt.messages import LANGUAGES
-from workers.agent.replies.repair import Unreadable, read_json
+from workers.agent.prompt.memory import user
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.text import clean, clip, fenced_off, one_line, quoted
 from workers.agent.turn import Turn
 

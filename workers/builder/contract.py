@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from core.values import Value
-from workers.agent.replies.repair import Unreadable, read_json
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.builder.components import Plan, digest
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from itertools import islice
 from core.steps import OUR_CALLS, Replied, ToolCall
 from workers.agent.code.source import compiles
 from workers.agent.replies.intents import Intent, Malformed, Reading, Report, RunPython
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.replies.plans import planned
-from workers.agent.replies.repair import Unreadable, read_json
 from workers.agent.replies.tools import (
     ASK_USER,
     FINISH,

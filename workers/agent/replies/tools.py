@@ -11,8 +11,8 @@ from typing import Any
 from core.steps import ToolCall
 from workers.agent.code.source import compiles
 from workers.agent.replies.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.replies.plans import planned
-from workers.agent.replies.repair import Unreadable, read_json
 from workers.agent.text import clean, one_line
 
 RUN_PYTHON, RUN_BASH, ASK_USER, FINISH = "run_python", "run_bash", "ask_user", "finish"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workers.agent.replies.repair import Unreadable, read_json
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.text import clean, without_thoughts
 
 REASON_CHARS = 1_000

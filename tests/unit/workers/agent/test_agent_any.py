@@ -27,8 +27,8 @@ from core.steps import (
 )
 from workers.agent.actions import AskModel, RunCell, Wait
 from workers.agent.decide import decide
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.replies.parse import read_reply
-from workers.agent.replies.repair import Unreadable, read_json
 from workers.agent.replies.verdict import read_verdict
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel

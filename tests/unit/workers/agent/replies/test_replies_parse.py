@@ -9,8 +9,8 @@ from agent_kit import call, said
 
 from core.steps import OUR_CALLS, Replied, ToolCall
 from workers.agent.replies.intents import Intent, Malformed, Question, Report, RunPython
+from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.replies.parse import read_reply
-from workers.agent.replies.repair import Unreadable, read_json
 from workers.agent.replies.tools import run_python
 from workers.agent.replies.verdict import Verdict, read_verdict
 
