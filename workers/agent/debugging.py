@@ -12,8 +12,8 @@ from core.steps import Asked, CellRan, Corrected, Replied
 from workers.agent import guards
 from workers.agent.actions import Action, AskModel, CorrectModel, Message
 from workers.agent.hints import needs_an_admin
-from workers.agent.prompt.memory import questions, user
 from workers.agent.prompt.observation import observation
+from workers.agent.prompt.step_blocks import questions, user
 from workers.agent.text import clip, fenced_off, quoted
 from workers.agent.turn import Turn
 

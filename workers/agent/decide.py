@@ -85,8 +85,8 @@ from workers.agent.costs import within_costs
 from workers.agent.finishing import answer_of_hold, author_since, finish, give_up, out_of_replies, refused_report
 from workers.agent.learning import learn
 from workers.agent.playbooks import drift_question
-from workers.agent.prompt.memory import decided_on_cell, sanitize_name
 from workers.agent.prompt.messages import messages, tokens_of
+from workers.agent.prompt.step_blocks import decided_on_cell, sanitize_name
 from workers.agent.replies import plans
 from workers.agent.replies.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.replies.parse import read_reply

@@ -18,8 +18,8 @@ from core.steps import HOLD_CALL, Asked, Checked, Corrected, Decided, Questioned
 from workers.agent import guards, stages
 from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict
 from workers.agent.common_actions import correct
-from workers.agent.prompt.memory import sanitize_name
 from workers.agent.prompt.messages import check_messages
+from workers.agent.prompt.step_blocks import sanitize_name
 from workers.agent.provenance import Provenance, Traced
 from workers.agent.replies.intents import Question, Report
 from workers.agent.replies.parse import read_reply

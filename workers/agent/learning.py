@@ -17,7 +17,7 @@ from core.phrases import say
 from core.steps import Asked, FunctionDraft, FunctionTried, Learning, PromptPart, Proposed, Replied, Step
 from workers.agent.actions import Action, AskModel, Close, GiveUp, Message, ProposeFunction, TryFunction
 from workers.agent.guards import replies_left
-from workers.agent.prompt.memory import sanitize_name, user
+from workers.agent.prompt.step_blocks import sanitize_name, user
 from workers.agent.text import clip, fenced_off, one_line, quoted
 from workers.agent.turn import Turn
 

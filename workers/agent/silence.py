@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from workers.agent.actions import AskModel, RunCell
 from workers.agent.prompt.messages import LANGUAGES
-from workers.agent.prompt.memory import user
+from workers.agent.prompt.step_blocks import user
 from workers.agent.replies.loose_json import Unreadable, read_json
 from workers.agent.text import clean, clip, fenced_off, one_line, quoted
 from workers.agent.turn import Turn

@@ -10,7 +10,7 @@ from workers.agent import guards, stages
 from workers.agent.actions import Action, AskApproval, Finish, GiveUp
 from workers.agent.common_actions import ask_approval, correct
 from workers.agent.finishing import as_checked, being_checked
-from workers.agent.prompt.memory import decided_on_cell, sanitize_name
+from workers.agent.prompt.step_blocks import decided_on_cell, sanitize_name
 from workers.agent.replies.intents import Report
 from workers.agent.report.sourcing import trace_report
 from workers.agent.staged_report import staged_report

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from core.phrases import say
 from core.steps import OWN_CALL, STARTUP_CALL, CellRan, Forgot, Moved, Startup, Step
 from workers.agent.actions import RunCell
-from workers.agent.prompt.memory import sanitize_name
+from workers.agent.prompt.step_blocks import sanitize_name
 from workers.agent.turn import Turn
 
 

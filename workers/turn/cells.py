@@ -16,7 +16,7 @@ from core.values import StoredFile
 from executor.values import Artifact, CellResult, Notice
 from workers.agent.about_steps import cells, metrics_otherwise
 from workers.agent.actions import RunCell
-from workers.agent.prompt.memory import decided_on_cell
+from workers.agent.prompt.step_blocks import decided_on_cell
 from workers.agent.redrawn import titles_drawn_again
 from workers.memory.functions.importing import setup_code
 from workers.turn.cell_results import cell_ran

@@ -33,7 +33,8 @@ from workers.agent.about_steps import begins_anew, names_set, time_between, was_
 from workers.agent.actions import Message
 from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
 from workers.agent.prompt.drafts import without_cells
-from workers.agent.prompt.memory import (
+from workers.agent.prompt.observation import observation
+from workers.agent.prompt.step_blocks import (
     FIGURES_CHARS,
     Beside,
     Block,
@@ -47,7 +48,6 @@ from workers.agent.prompt.memory import (
     sanitize_name,
     user,
 )
-from workers.agent.prompt.observation import observation
 from workers.agent.provenance import Traced
 from workers.agent.replies import plans
 from workers.agent.text import CHARS_PER_TOKEN, clip, one_line, quoted, shares, weight

@@ -22,7 +22,7 @@ from workers.agent.actions import Action, AskModel, Message, RecordRoute, RunRou
 from workers.agent.code.risks import touched
 from workers.agent.code.source import tree
 from workers.agent.guards import replies_left
-from workers.agent.prompt.memory import files_text, questions, sanitize_name, user
+from workers.agent.prompt.step_blocks import files_text, questions, sanitize_name, user
 from workers.agent.provenance import Provenance
 from workers.agent.provenance.second import chosen_figures, compare_figures
 from workers.agent.replies.intents import RunPython
