@@ -23,7 +23,7 @@ from executor.values import Sandbox
 from workers.agent.turn import SourceNote
 from workers.service.processes.broker import BrokerProcess
 from workers.sources.broker.client import BrokerClient
-from workers.turn.requests import sources as source_requests
+from workers.turn.requests import sources
 from workers.turn.requests.sources import SourceRequests
 
 TOML = """
@@ -72,7 +72,7 @@ def client() -> Iterator[SessionClient]:
 def requests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SourceRequests:
     """What answers the cells of a turn that may ask `shop` and not `theirs`."""
     refused = lambda context, thread, steps, source, author: "" if source != "theirs" else "source_channel"  # noqa: E731
-    monkeypatch.setattr(source_requests, "refusal_of", refused)
+    monkeypatch.setattr(sources, "refusal_of", refused)
     turn: Any = SimpleNamespace(
         context=SimpleNamespace(
             settings=settings, broker=BrokerClient(settings.broker_socket), blobs=Blobs(settings.files)

@@ -53,7 +53,7 @@ from workers.service.processes.registry import (
 )
 from workers.service.processes.session_host import SessionHost
 from workers.service.processes.tools import ToolsProcess
-from workers.service.schedules import runner as schedules
+from workers.service.schedules import runner as schedule_runner
 from workers.service.start_checks import (
     START_TIMEOUT_S,
     CannotStart,
@@ -110,7 +110,7 @@ def forked_targets(settings: Settings) -> dict[str, Target]:
     targets["janitor"] = janitor.run
     if settings.report.clean_room == "after":
         targets["clean room"] = clean_rooms.run
-    targets["schedules"] = schedules.run
+    targets["schedules"] = schedule_runner.run
     if settings.memory.embedding_model:
         targets["vectors"] = vectors.run
     if settings.worker_health_port:

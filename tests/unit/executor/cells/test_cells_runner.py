@@ -16,9 +16,7 @@ import pytest
 from patience import eventually
 
 from executor.cell import Cell
-from executor.cells import result_writer
-from executor.cells import run as cell_run
-from executor.cells import runner as cell_runner
+from executor.cells import result_writer, run, runner
 from executor.counters import Counters
 from executor.disk import durable
 from executor.disk.durable import Disk, ThreadSync
@@ -275,7 +273,7 @@ def test_others_are_served_while_a_large_file_of_a_cell_is_taken(desk: Desk) -> 
 def test_the_begin_of_a_long_cell_is_synced_also_right_after_a_short_one(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell_runner, "_LONG_CELL_S", 0.3)
+    monkeypatch.setattr(runner, "_LONG_CELL_S", 0.3)
     desk.begin("c1")
     desk.end("c1")
     desk.begin("c2")
@@ -596,7 +594,7 @@ def test_a_thread_waits_while_the_disk_refuses_a_new_journal_after_a_sync_that_f
 def test_a_cell_that_runs_when_a_sync_fails_ends_with_its_subprocess(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell_runner, "_LONG_CELL_S", 0.0)
+    monkeypatch.setattr(runner, "_LONG_CELL_S", 0.0)
     with failing_syncs(desk.notebook.thread.folder / "cells.jsonl"):
         desk.begin("c1")
         desk.until(lambda: desk.subprocess.gone)
@@ -767,7 +765,7 @@ def test_the_folder_of_a_subprocess_that_has_ended_is_closed_also_where_no_threa
 
 
 def test_an_interrupt_is_sent_again_until_the_cell_has_ended(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_run, "_AGAIN_S", (0.0, 0.0, 3_600.0))
+    monkeypatch.setattr(run, "_AGAIN_S", (0.0, 0.0, 3_600.0))
     desk.begin("c1")
     assert desk.notebook.interrupt()
     desk.until(lambda: desk.subprocess.interrupts == 3)

@@ -20,7 +20,7 @@ from core.health import Missing
 from core.settings import Settings, load_settings
 from executor.values import Sandbox
 from workers.service import health
-from workers.service.processes import registry as process_registry
+from workers.service.processes import registry
 from workers.service.supervisor import forked_targets
 
 NOBODY: Any = None
@@ -44,8 +44,8 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
 
         def start() -> None:
             began = next(born)
-            monkeypatch.setattr(process_registry, "started_at", lambda _: began)
-            process_registry.write_registry(settings, {name: os.getpid()})
+            monkeypatch.setattr(registry, "started_at", lambda _: began)
+            registry.write_registry(settings, {name: os.getpid()})
 
         start()
         return start
@@ -69,7 +69,7 @@ def test_a_process_that_is_gone_is_missing(settings: Settings, starts: Starts, n
 
 @pytest.mark.parametrize("hours", [-1, 1], ids=["long ago", "before the clock was set back"])
 def test_a_janitor_that_does_not_sweep_is_missing(settings: Settings, starts: Starts, hours: int) -> None:
-    check, file = health.checks(settings, NOBODY, NOBODY)["janitor"], process_registry.sweep_file(settings)
+    check, file = health.checks(settings, NOBODY, NOBODY)["janitor"], registry.sweep_file(settings)
     starts(settings, "janitor")
     file.touch()
     assert check() == "sweeps"

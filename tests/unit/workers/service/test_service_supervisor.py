@@ -19,9 +19,9 @@ from core.settings import Settings, load_settings
 from core.store import Store
 from workers.service import clean_rooms, health, janitor, rq_worker
 from workers.service import supervisor as module
-from workers.service.processes import forked as forked_processes
+from workers.service.processes import forked
 from workers.service.processes.registry import live_processes, registry_file, write_registry
-from workers.service.schedules import runner as schedules
+from workers.service.schedules import runner as schedule_runner
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
 
@@ -30,7 +30,12 @@ def test_a_node_has_as_many_workers_as_the_team_says_and_one_janitor(tmp_path: P
     (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 2\n")
     targets = forked_targets(load_settings({}, tmp_path))
     workers = {"worker-1": rq_worker.run, "worker-2": rq_worker.run}
-    assert targets == {**workers, "janitor": janitor.run, "clean room": clean_rooms.run, "schedules": schedules.run}
+    assert targets == {
+        **workers,
+        "janitor": janitor.run,
+        "clean room": clean_rooms.run,
+        "schedules": schedule_runner.run,
+    }
 
 
 def test_health_is_a_process_of_its_own_when_it_has_a_port(tmp_path: Path) -> None:
@@ -114,7 +119,7 @@ def test_a_moment_without_room_for_a_process_ends_no_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wakes: Wakes
 ) -> None:
     monkeypatch.setattr(module, "WATCH_EVERY_S", 0.0)
-    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 0.0)
+    monkeypatch.setattr(forked, "RESTART_PAUSE_S", 0.0)
     settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
     supervisor, host, tried = Supervisor(settings), Host(), []
 
@@ -124,7 +129,7 @@ def test_a_moment_without_room_for_a_process_ends_no_service(
             supervisor._stopping.set()
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(forked_processes, "_fork", no_room)
+    monkeypatch.setattr(forked, "_fork", no_room)
     supervisor._session_host = host  # type: ignore[assignment]
     supervisor._watch(wakes)
     assert len(tried) == 3

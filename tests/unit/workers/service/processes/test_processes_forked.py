@@ -13,7 +13,7 @@ from patience import eventually
 
 from core.settings import Settings, load_settings
 from executor.processes import is_stopped, started_at
-from workers.service.processes import forked as forked_processes
+from workers.service.processes import forked
 from workers.service.processes.forked import ForkedProcesses
 
 
@@ -47,7 +47,7 @@ def test_each_process_is_started_once(forks: ForkedProcesses) -> None:
 
 
 def test_a_process_that_ended_is_started_again(forks: ForkedProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 0.0)
+    monkeypatch.setattr(forked, "RESTART_PAUSE_S", 0.0)
     forks.keep()
     first = forks.pids()
     os.kill(forks._processes["janitor"].pid or 0, signal.SIGKILL)
@@ -60,7 +60,7 @@ def test_a_process_that_ended_is_started_again(forks: ForkedProcesses, monkeypat
 def test_a_process_that_keeps_ending_is_not_started_at_every_look(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 3600.0)
+    monkeypatch.setattr(forked, "RESTART_PAUSE_S", 3600.0)
     forks = ForkedProcesses(settings, {"janitor": ends})
     forks._started_at["janitor"] = -3600.0
     forks.keep()
@@ -84,8 +84,8 @@ def deaf(settings: Settings) -> None:
 
 
 def test_a_process_that_ignores_the_signal_is_killed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forked_processes, "DRAIN_S", 0.1)
-    monkeypatch.setattr(forked_processes, "KILL_AFTER_S", 0.1)
+    monkeypatch.setattr(forked, "DRAIN_S", 0.1)
+    monkeypatch.setattr(forked, "KILL_AFTER_S", 0.1)
     forks = ForkedProcesses(settings, {"worker-1": deaf})
     forks.keep()
     eventually((settings.home / "deaf").exists, "the process")
@@ -104,14 +104,14 @@ def forks_a_job(settings: Settings) -> None:
 def test_a_process_that_stays_stopped_is_killed_and_started_again(
     forks: ForkedProcesses, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 0.0)
+    monkeypatch.setattr(forked, "RESTART_PAUSE_S", 0.0)
     forks.keep()
     first = forks._processes["worker-1"].pid or 0
     os.kill(first, signal.SIGSTOP)
     eventually(lambda: is_stopped(first), "its stop")
     forks.keep()
     assert is_stopped(first)
-    monkeypatch.setattr(forked_processes, "STOPPED_S", 0.0)
+    monkeypatch.setattr(forked, "STOPPED_S", 0.0)
     forks.keep()
     eventually(lambda: forks.alive("worker-1") == 0, "its end")
     forks.keep()
@@ -121,7 +121,7 @@ def test_a_process_that_stays_stopped_is_killed_and_started_again(
 def test_a_job_that_stays_stopped_is_killed_and_its_worker_goes_on(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forked_processes, "STOPPED_S", 0.0)
+    monkeypatch.setattr(forked, "STOPPED_S", 0.0)
     forks = ForkedProcesses(settings, {"worker-1": forks_a_job})
     try:
         forks.keep()
@@ -139,7 +139,7 @@ def test_a_job_that_stays_stopped_is_killed_and_its_worker_goes_on(
 def test_a_job_that_stays_stopped_is_killed_also_when_its_worker_is_killed_before(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 3600.0)
+    monkeypatch.setattr(forked, "RESTART_PAUSE_S", 3600.0)
     forks = ForkedProcesses(settings, {"worker-1": forks_a_job})
     forks._started_at["worker-1"] = -3600.0
     try:
@@ -151,7 +151,7 @@ def test_a_job_that_stays_stopped_is_killed_also_when_its_worker_is_killed_befor
         os.kill(forks.pids()["worker-1"], signal.SIGKILL)
         eventually(lambda: forks.alive("worker-1") == 0, "the end of its worker")
         assert is_stopped(job)
-        monkeypatch.setattr(forked_processes, "STOPPED_S", 0.0)
+        monkeypatch.setattr(forked, "STOPPED_S", 0.0)
         forks.keep()
         eventually(lambda: started_at(job) is None, "the end of the job")
     finally:
