@@ -1,1 +1,1 @@
-"""The whole product on one machine without Slack's servers: the real processes beside a local Slack."""
+"""The commands of `threadbook`, and the whole product on one machine: the real processes beside a local Slack."""

@@ -1,1 +1,1 @@
-"""How events reach the bot: the socket or HTTP, installations of the app, what is tried again, what was missed."""
+"""How events reach the bot: socket or HTTP, installations, manifest, health; what is tried again, what was missed."""

@@ -1,1 +1,1 @@
-"""Slack, written to and read from: the client and its budgets, the reader, the writer, uploads, blocks and text."""
+"""Slack: the client and its budgets, blocks and text. What is read and written, and what people see, have rooms."""

@@ -1,1 +1,1 @@
-"""The files of a thread: those that people give, those that cells make, and the host's folder for all of them."""
+"""The files of a thread: those that people give, those that cells make, and the host's folder, which keeps them."""

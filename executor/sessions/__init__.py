@@ -1,1 +1,1 @@
-"""One subprocess as the host holds it: its pipes, its sandbox's first check, its use of the machine."""
+"""One subprocess as the host holds it: its pipes, its use of the machine, the spare ones, the check of the sandbox."""

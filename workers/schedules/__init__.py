@@ -1,1 +1,1 @@
-"""Reports that are made again and again: when they are due, whether the data still fit, and what is told."""
+"""The new run of a scheduled report: whether its data still fit the code, and what is told of it."""

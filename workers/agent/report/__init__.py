@@ -1,1 +1,1 @@
-"""What is done with a report: its layout, the check of its figures, its code run again, a second way to it. Pure."""
+"""What is done with a report: its layout, its code run again, the check of its figures, a second way to them. Pure."""

@@ -1,1 +1,1 @@
-"""A thread as a whole: which steps count, who gets its mail, its states, what a fork or an export takes. Pure."""
+"""A thread as a whole: which steps count, which turn gets its mail, its states, what forks and exports take. Pure."""

@@ -1,1 +1,1 @@
-"""Scheduled reports: which are due, what came of a run, and what their thread is told."""
+"""Scheduled reports: due ones are begun, their code runs in a clean room, and what changed is posted."""

@@ -1,1 +1,1 @@
-"""Code of a thread in sessions of their own, with nothing but the thread's inputs: checks, second ways, trials."""
+"""Code in sessions of its own, with nothing but a thread's inputs: checks of reports, second ways, trials."""

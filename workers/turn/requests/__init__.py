@@ -1,1 +1,1 @@
-"""What a running cell asks for: rows of data sources and calls of tools, and what is kept of them."""
+"""What a running cell asks for: rows of sources, calls of tools; what is kept of them, what is answered privately."""
