@@ -1,4 +1,4 @@
-"""Tells who mentions the bot while the Store takes nothing in. It knows no Store: the words go to Slack alone."""
+"""Tells people who mention the bot that the Store takes nothing in. It asks no Store: it only writes to Slack."""
 
 from __future__ import annotations
 

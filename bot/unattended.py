@@ -1,6 +1,7 @@
-"""Tells who asked when no worker runs at all, or Redis takes no writes, so that none is heard of: nobody else could.
+"""Tells people who asked that no worker runs at all, or that Redis takes no writes, so that no worker is heard of.
 
-A worker that is slow or full says so itself. Each question is told once per outage, and answered later all the same.
+Nobody else could tell them: a worker that is slow or full says so itself. People are told once per question and outage.
+Their questions are answered later all the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who may do what: `may(person, action, resource)`, asked at intake, again by the worker, and by each command.
 
 Pure. `core/authorization.py` collects the facts about the person and the resource. The team's rules stand
-in `[access]` of threadbook.toml and comes with the resource.
+in `[access]` of threadbook.toml and come with the resource.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Actions of people on messages of a thread with the menu “Threadbook…”, on their way from the bot to the worker.
+"""What people do by the menu “Threadbook…” of a message, or choose for a turn, on its way from the bot to the worker.
 
 The bot makes a command of a submitted form: its kind is CONTEXT or SPEAK (`registry.py`), its text is one of these
 values. What it is about is looked up by the worker. A press on the message that a model is unavailable becomes SWITCH.

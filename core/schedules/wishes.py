@@ -1,6 +1,6 @@
-"""Finds a wish for a schedule that is no whole order: “Mondays at 9”, “run this again every Monday”. Pure.
+"""Finds messages that want a schedule and do not say all of it: “Mondays at 9”, “run this again every Monday”. Pure.
 
-Such a message orders nothing (`words.py`), and a model cannot schedule. So the thread says what to write.
+`words.py` reads no order in such a message, and a model cannot schedule. So the thread says what to write.
 A message counts only if it has nothing else in it: “run this again for every region” is a question.
 """
 

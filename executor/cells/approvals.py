@@ -1,4 +1,4 @@
-"""The approvals of a thread's commands of bash: no command is queued before a client that is attached to it agreed."""
+"""The approvals of a thread's bash commands: a command is queued once a client that is attached to it has agreed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The system calls of one session that only the list of the allowed refuses: the host answers each, and knows its name.
+"""The system calls that only the list of the allowed refuses: the host answers each, so it knows their names.
 
-The kernel holds such a call back and tells it here (seccomp's user notification). The answer is always EPERM. Whoever
-holds the descriptor could let a call through, so the session has closed its own copy before any code of others runs.
+The kernel holds such a call of a session back and tells it here (seccomp's user notification). The answer is always
+EPERM. Whoever holds the descriptor could let a call through, so the session has closed its own copy before any code of
+others runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""News that is written to the Store with the next row of a thread, while a turn posts several messages in a row.
+"""What is still to be written to the Store, with the next row of a thread: a turn posts several messages in a row.
 
-The news is what Slack has by now, and the report that is about to be posted. A worker that dies before the news is
-written leaves a row that is being sent. The next worker looks such a message up before it sends anything. The report
-follows from the steps, and nothing of it was posted yet.
+It is what Slack has by now, and the report that is about to be posted. A worker that dies before it is written leaves
+a row that is being sent. The next worker looks such a message up before it sends anything. The report follows from the
+steps, and nothing of it was posted yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The health of the processes that the supervisor keeps: each lives, and lives on."""
+"""The health of the processes that the supervisor keeps: each runs, and is not started again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chooses the janitor that sweeps for all nodes; and a thread that does only its newest task."""
+"""Which janitor sweeps for all nodes; and a thread for its slow work, where a newer task replaces one that waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks, before a turn reads a message, whether its author may do what it asks. The bot may not have known in time."""
+"""Whose messages a turn may read: `may` is asked about each author once more. The bot may not have known in time."""
 
 from __future__ import annotations
 
