@@ -1,4 +1,4 @@
-"""The formats that people get a report in besides its page. Each is also a command of `commands.yaml`."""
+"""The formats that people get a report in besides its page. Each is also a command (`core/commands/commands.yaml`)."""
 
 from __future__ import annotations
 

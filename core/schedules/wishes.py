@@ -24,7 +24,7 @@ _ON_A_DAY = re.compile(
     rf"\b{_EVERY} (?:{_DAY})s?(?:{_JOINED}(?:{_DAY})s?)*\b"
     rf"|每个?{_DAY_ZH}(?:[、和,，]?(?:周|星期)?[一二三四五六日天])*|毎週\s*{_DAY_JA}(?:[、と・]\s*{_DAY_JA})*"
 )
-"""Days that are named so make a wish even without a time of day."""
+"""Days that are named so count even without a time of day."""
 _REPEATING = re.compile(
     rf"\b(?:on )?(?:{_ENGLISH_DAY})s(?:{_JOINED}(?:{_ENGLISH_DAY})s)*\b|\b(?:{_GERMAN_DAY})s\b"
     rf"|\b(?:los|el) (?:{'|'.join(WEEKS['es'])})s?\b|\bles? (?:{'|'.join(WEEKS['fr'])})s?\b"

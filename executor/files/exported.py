@@ -1,7 +1,7 @@
 """A thread's session as one host exports it and another imports it: kept variables, files, names of cells.
 
-The variables stay the opaque, signed bytes that checkpoints.py keeps: whoever carries them cannot read or change them
-unnoticed, and a host takes only what was signed with its own key for this very thread.
+The variables stay the opaque, signed bytes that `executor/state/checkpoints.py` keeps. Whoever carries them cannot read
+them, or change them unnoticed. A host takes only what was signed with its own key for this very thread.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 <home>/files/<first two>/<sha256>         content, written once, readable by the service only
 <home>/threads/<thread>/cells.jsonl       one line when a cell starts, one with its result; `cells` when it moved here
 <home>/threads/<thread>/files*.json       lists of the files of its workspace, as thread_files.py keeps them
-<home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
+<home>/threads/<thread>/state/            its variables, as executor/state/checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
 
 A power cut takes what was not synced. What is written here is noted (`take_unsynced`), and nobody is told of it before
-it is on the disk (durable.py).
+it is on the disk (`executor/disk/durable.py`).
 """
 
 from __future__ import annotations

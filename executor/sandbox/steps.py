@@ -171,7 +171,7 @@ def _identity(plan: Plan, ground: Ground) -> str:
         namespaces.enter_own_user_namespace(ground.proc)
         privileges.drop_bounding_set()  # a new user namespace comes with a full one
         return "the service's uid, in a user namespace of its own"
-    with contextlib.suppress(OSError):  # a root without this capability: the watcher alone counts (resource_monitor.py)
+    with contextlib.suppress(OSError):  # a root without this capability: the watcher alone counts (resource_monitor)
         if os.geteuid() == 0:
             privileges.be_counted_as(namespaces.plan_users(user_namespace=False).of(ground.session))
     return "the service's uid"

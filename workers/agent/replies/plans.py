@@ -1,7 +1,7 @@
 """The plan of a turn: its steps, what each will show, and the state of each. Pure.
 
 The model gives it with a cell, so it costs no call of its own. In staged review, people approve a plan of another kind
-(`stages.py`).
+(`workers/agent/stages.py`).
 """
 
 from __future__ import annotations

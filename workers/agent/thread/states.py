@@ -58,7 +58,7 @@ from workers.agent.replies.plans import lines_of, plan_text
 from workers.agent.thread.effective_steps import effective_steps
 
 Moment = Any
-"""A datetime. This package reads no clock; it only hands times on."""
+"""A datetime. `workers/agent/` reads no clock; it only hands times on."""
 
 TimedTurn = Sequence[tuple[Moment, Step]]
 """The steps of a turn as they are stored, each with its time."""
