@@ -1,1 +1,1 @@
-"""The app's home: its page, its forms, its windows of threads, schedules and memory."""
+"""The app's home: its page, its forms, its schedules, its windows of threads and of the team's memory."""

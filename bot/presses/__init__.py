@@ -1,1 +1,1 @@
-"""What people press, choose and submit in a thread: one module for each kind of message of ours."""
+"""What people press, choose and submit in a thread: a module for each kind of message of ours, and the menu of all."""
