@@ -20,7 +20,7 @@ def set_limits(limits: Limits, proc: int, *, own_count: bool) -> None:
         # Address space that the zygote has already mapped (libraries, reserved arenas) is not the cell's doing.
         resource.RLIMIT_AS: mapped_bytes(proc) + limits.memory_mb * _MB,
         # The kernel counts this per user. Where all sessions share one user, it only keeps the machine alive, and
-        # `sessions/resource_monitor.py` counts the processes of each session.
+        # `executor/sessions/resource_monitor.py` counts the processes of each session.
         resource.RLIMIT_NPROC: limits.processes if own_count else _PROCESSES_OF_ALL,
         resource.RLIMIT_NOFILE: limits.descriptors,
         resource.RLIMIT_FSIZE: limits.workspace_mb * _MB,

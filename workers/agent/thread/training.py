@@ -1,7 +1,7 @@
 """A thread as examples for training: whole conversations, and pairs of a better and a worse answer. Pure.
 
-An example is made of the messages that the model would get (`prompt/messages.py`), so what is learned is what will be
-asked.
+An example is made of the messages that the model would get (`workers/agent/prompt/messages.py`), so what is learned is
+what will be asked.
 """
 
 from __future__ import annotations
