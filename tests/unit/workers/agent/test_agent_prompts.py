@@ -69,7 +69,12 @@ def test_a_procedure_that_fits_the_question_stands_behind_it(question: str, star
 
 @pytest.mark.parametrize(
     "question",
-    ["What is the churn by plan and year?", "プランごとの解約はいくつ？", "各套餐的流失率是多少？", "Abwanderung je Tarif?"],
+    [
+        "What is the churn by plan and year?",
+        "プランごとの解約はいくつ？",
+        "各套餐的流失率是多少？",
+        "Abwanderung je Tarif?",
+    ],
 )
 def test_a_count_of_customers_who_left_is_no_wish_for_a_model(question: str) -> None:
     _, opening = messages(turn(asked(question)))
