@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from core.phrases import UNSPACED, say
+from core.phrases import UNSPACED, say, written
 from core.steps import CellRan, FigureSource, SourcePlace
 from core.thread_cells import NumberedCell
 from core.values import Language
@@ -18,6 +18,7 @@ _PLACES = {"output": "cell", "count": "cell"} | {
     what: what for what in ("table", "chart", "statement", "code", "file", "question", "note", "memory")
 }
 _LINE = 300
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
 
 
 HOWS = frozenset(("difference", "change", "share", "sum", "ratio", "rest", "count", "formula"))
@@ -45,7 +46,12 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
     if one.state != "derived":
         return places
     line = say("source_derived", language, how=how_words(one, language), places=places)
-    return f"{line} — {quote(one.arithmetic)}" if one.arithmetic else line
+    return f"{line} — {quote(arithmetic_in(one, language))}" if one.arithmetic else line
+
+
+def arithmetic_in(one: FigureSource, language: Language) -> str:
+    """The step that derives a figure, with its numbers as the language writes them; "" where it is not known."""
+    return _NUMBER.sub(lambda match: written(match[0], language), one.arithmetic)
 
 
 def why_unsourced(one: FigureSource, language: Language) -> str:

@@ -219,12 +219,21 @@ def _save(figure: Any, folder: str) -> str:
     width, height = figure.get_size_inches()
     if max(width, height) > _MAX_SIDE_IN:
         raise ValueError(f"{width:.0f} x {height:.0f} inches is larger than {_MAX_SIDE_IN:.0f}")
+    _even_weight(figure)
     _arrange(figure)
     name = _free_name(folder, _title(figure))
     _ours.add(figure)
     figure.savefig(os.path.join(folder, name), format="png", dpi=min(max(figure.dpi, 150), 200))
     _saved.pop(figure, None)
     return name
+
+
+def _even_weight(figure: Any) -> None:
+    """The font for Chinese and Japanese has no bold letters: a bold title would be half bold, so it is not bold then."""
+    text_class: Any = sys.modules["matplotlib.text"].Text
+    for text in figure.findobj(text_class):
+        if text.get_fontweight() == "bold" and any(char > "\u2e7f" for char in text.get_text()):
+            text.set_fontweight("normal")
 
 
 def _arrange(figure: Any) -> None:

@@ -67,6 +67,21 @@ def shown_line(stdout: str, result: str) -> str:
     return key or last_line(_HELP.sub("", stdout)) or last_line(result)
 
 
+def spoken_line(stdout: str, result: str) -> str:
+    """`shown_line` for people: a row of a table, or the heading above it, stands for nothing without the others. So it
+    is the last line that is neither; "" when there is none."""
+    lines = [line.strip() for line in _HELP.sub("", stdout or result).splitlines() if line.strip()]
+    line = shown_line(stdout, result)
+    if len(lines) < 2 or line not in lines or not _is_of_table(line):
+        return line
+    return next((each for each in reversed(lines) if not _is_of_table(each)), "")
+
+
+def _is_of_table(line: str) -> bool:
+    return len(_GAP.findall(line)) > 1 or line.endswith((":", "："))
+
+
+_GAP = re.compile(r"\S {2,}(?=\S)")
 _HELP = re.compile(r"^Help on .+\n(?:(?:    .*|\w+\(.*|[ \t]*)(?:\n|\Z))*", re.MULTILINE)
 _WARNING = re.compile(r"^(?:\S*[/\\])?([\w.-]+\.py):\d+: (?=\w+Warning: )")
 

@@ -36,7 +36,7 @@ from core.values import Language
 from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statements_of
 from workers.agent.actions import RunCell
 from workers.agent.replies.plans import lines_of
-from workers.agent.text import last_line, shown_line
+from workers.agent.text import last_line, spoken_line
 from workers.agent.turn import Told
 from workers.delivery.amounts import duration, spending
 
@@ -236,7 +236,7 @@ def outcome_line(cell: CellRan, told: Told = str) -> str:
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
-    said = shown_line(cell.stdout, cell.result)
+    said = spoken_line(cell.stdout, cell.result)
     return _joined(clip(_shown(said, told), _OUTPUT), made)
 
 

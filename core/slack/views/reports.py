@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
-from core.figure_sources import Cells, counts_line, how_words, place_line, shown_there, why_unsourced
+from core.figure_sources import Cells, arithmetic_in, counts_line, how_words, place_line, shown_there, why_unsourced
 from core.formats import Format
 from core.interactions import FORM_FIELD, Interaction, PageButton, ReasonForm, ReportButton, StepButton
 from core.phrases import say
@@ -174,7 +174,7 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
     if one.state == "derived":
         head.append(_raw(f" ← {how_words(one, language)}"))
         if one.arithmetic:
-            head += [_raw(": "), _raw(one.arithmetic, code=True)]
+            head += [_raw(": "), _raw(arithmetic_in(one, language), code=True)]
     for place in one.places:
         text = place_line(place, cells, language)
         if one.state == "derived":

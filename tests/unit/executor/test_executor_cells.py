@@ -555,6 +555,16 @@ def test_chinese_japanese_and_korean_text_has_its_glyphs(run) -> None:
     assert len(result.artifacts) == 1
 
 
+def test_a_title_in_chinese_is_no_half_bold_one(run) -> None:
+    code = (
+        "import matplotlib.pyplot as plt\nfig, (one, two) = plt.subplots(1, 2)\n"
+        "one.set_title('各套餐的 MRR')\ntwo.set_title('MRR by plan')"
+    )
+    weights = "print(one.title.get_fontweight(), two.title.get_fontweight())"
+    run(code)
+    assert run(weights).stdout == "normal bold\n"
+
+
 @pytest.mark.parametrize(
     "setting",
     [

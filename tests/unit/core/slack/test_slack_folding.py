@@ -22,6 +22,8 @@ ANSWER = "**42 units.**\n\n## Findings\n\n- North: 42\n"
         "Limitaciones",
         "分析方法",
         "制約と注意点",
+        "限界",
+        "データの限界",
         "3. Method: weighted means",
         "Methodology & assumptions",
         "Known limitations of the data",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workers.agent.text import shown_line, without_repeats
+from workers.agent.text import shown_line, spoken_line, without_repeats
 
 WARNED = """\
 /opt/venv/lib/python3.11/site-packages/statsmodels/tsa/base.py:473: EstimationWarning: the model did not converge
@@ -34,3 +34,13 @@ def test_what_help_prints_is_not_the_line_that_people_see() -> None:
     assert shown_line(printed, "") == "West    12  15"
     assert shown_line(printed + "rows 12\n", "") == "rows 12"
     assert shown_line("→ 12 rows\n" + printed, "") == "12 rows"
+
+
+def test_people_see_no_row_of_a_table_without_its_table() -> None:
+    table = "By region:\nregion  Q1  Q2\nWest    12  15\n(total)   30  40\n"
+    assert spoken_line("rows read 12\n" + table, "") == "rows read 12"
+    assert spoken_line(table, "") == ""
+    assert spoken_line("", table) == ""
+    assert spoken_line("West    12  15\n", "") == "West    12  15", "one line is no table"
+    assert spoken_line(table + "Total  1,234.50\n", "") == "Total  1,234.50"
+    assert spoken_line(table + "→ West leads:  12  15\n" + table, "") == "West leads:  12  15"

@@ -53,6 +53,15 @@ def test_a_figure_that_only_the_memory_has_is_shown_with_its_entry_and_day() -> 
     assert "not computed here" in str(sources_view(TURN, [untold], CELLS, "en", 0))
 
 
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [("en", "1,234.5 / 0.5 = 2,469"), ("de", "1.234,5 / 0,5 = 2.469"), ("fr", "1\u202f234,5 / 0,5 = 2\u202f469")],
+)
+def test_the_numbers_of_a_step_are_written_as_the_language_writes_them(language: Language, written: str) -> None:
+    one = FigureSource(figure="2.469", state="derived", how="ratio", arithmetic="1,234.5 / 0.5 = 2,469")
+    assert written in str(sources_view(TURN, [one], CELLS, language, 0))
+
+
 @pytest.mark.parametrize("how", ["formula", "a step of next year"])
 def test_a_formula_and_a_step_of_a_newer_version_show_their_arithmetic(how: str) -> None:
     one = FigureSource(figure="20 %", state="derived", how=how, arithmetic="(120 − 100) / 100 × 100 = 20")
