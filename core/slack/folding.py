@@ -45,6 +45,7 @@ _UNSPACED: Final = re.compile(
     r"|今回|について|および|データ|集計|検証|計算|の|と|や"
 )
 """The same, and the words for method and limits, of languages that set no blanks between words."""
+_LEGEND: Final = re.compile(r"_⚠ .*_\s*\Z")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -67,7 +68,7 @@ def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
     """The report without its parts on method, cleaning and limits, and those parts. Together they are all of it.
 
     A report that would have nothing left is shown whole, and so is one with a fixed layout: its team wants those
-    `sections` in the thread.
+    `sections` in the thread. A last line that explains the marks of the report stays with what the thread shows.
     """
     if sections:
         return report, ""
@@ -80,5 +81,5 @@ def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
             level, title = heads[number]
             if hidden_level == 0 or level <= hidden_level:
                 hidden_level = level if tells_method(title) or _is_about(_LIMITS, title) else 0
-        (folds if hidden_level else shown).append(line)
+        (folds if hidden_level and not _LEGEND.match(line) else shown).append(line)
     return ("".join(shown), "".join(folds)) if "".join(shown).strip() else (report, "")

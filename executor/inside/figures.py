@@ -229,7 +229,7 @@ def _save(figure: Any, folder: str) -> str:
 
 
 def _even_weight(figure: Any) -> None:
-    """The font for Chinese and Japanese has no bold letters: a bold title would be half bold, so it is not bold then."""
+    """The font for Chinese and Japanese has no bold letters. A bold title would be half bold, so it is plain then."""
     text_class: Any = sys.modules["matplotlib.text"].Text
     for text in figure.findobj(text_class):
         if text.get_fontweight() == "bold" and any(char > "\u2e7f" for char in text.get_text()):

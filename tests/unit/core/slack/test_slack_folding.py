@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.phrases import say
 from core.slack.folding import folded
+from core.values import Language
 
 ANSWER = "**42 units.**\n\n## Findings\n\n- North: 42\n"
 
@@ -88,3 +92,12 @@ def test_both_parts_together_are_the_report(lines: list[str]) -> None:
 def test_signs_that_end_no_line_of_markdown_fold_nothing_of_the_answer(mark: str) -> None:
     answer, fold = ANSWER.replace("North", mark.join("North")), "## Method\n\nI summed.\n"
     assert folded(f"{answer}\n{fold}") == (f"{answer}\n", fold)
+
+
+def test_the_line_that_explains_the_marks_of_tables_is_not_folded_with_the_limits() -> None:
+    table, limits = "| a | b |\n| --- | --- |\n| x | 40.7 ⚠ |\n", "## Limits\n\nFew rows.\n"
+    for language in get_args(Language):
+        legend = f"_{say('unsourced_in_tables', language)}_"
+        shown, hidden = folded(f"{table}\n{limits}\n{legend}\n")
+        assert legend in shown, language
+        assert hidden.strip() == limits.strip()
