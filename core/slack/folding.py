@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from core.slack.markdown import source_lines, top_headings
@@ -45,7 +45,7 @@ _UNSPACED: Final = re.compile(
     r"|今回|について|および|データ|集計|検証|計算|の|と|や"
 )
 """The same, and the words for method and limits, of languages that set no blanks between words."""
-_LEGEND: Final = re.compile(r"_⚠ .*_\s*\Z")
+_NOTE: Final = re.compile(r"_[^_].*_\s*\Z")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -68,18 +68,29 @@ def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
     """The report without its parts on method, cleaning and limits, and those parts. Together they are all of it.
 
     A report that would have nothing left is shown whole, and so is one with a fixed layout: its team wants those
-    `sections` in the thread. A last line that explains the marks of the report stays with what the thread shows.
+    `sections` in the thread. Our notes at the end of a report, each a line in italics, stay with what the thread shows.
     """
     if sections:
         return report, ""
     lines = source_lines(report)
     shown, folds = list[str](), list[str]()
-    hidden_level = 0
+    hidden_level, notes = 0, _notes_at(lines)
     heads = {line: (level, title) for line, level, title in top_headings(report)}
     for number, line in enumerate(lines):
         if number in heads:
             level, title = heads[number]
             if hidden_level == 0 or level <= hidden_level:
                 hidden_level = level if tells_method(title) or _is_about(_LIMITS, title) else 0
-        (folds if hidden_level and not _LEGEND.match(line) else shown).append(line)
+        (folds if hidden_level and number < notes else shown).append(line)
     return ("".join(shown), "".join(folds)) if "".join(shown).strip() else (report, "")
+
+
+def _notes_at(lines: Sequence[str]) -> int:
+    """The number of the line from which there are only notes, such as what the marks of a table mean."""
+    first = len(lines)
+    for number in range(len(lines) - 1, 0, -1):
+        if _NOTE.match(lines[number]) and not lines[number - 1].strip():
+            first = number
+        elif lines[number].strip():
+            break
+    return first

@@ -94,10 +94,10 @@ def test_signs_that_end_no_line_of_markdown_fold_nothing_of_the_answer(mark: str
     assert folded(f"{answer}\n{fold}") == (f"{answer}\n", fold)
 
 
-def test_the_line_that_explains_the_marks_of_tables_is_not_folded_with_the_limits() -> None:
-    table, limits = "| a | b |\n| --- | --- |\n| x | 40.7 ⚠ |\n", "## Limits\n\nFew rows.\n"
-    for language in get_args(Language):
-        legend = f"_{say('unsourced_in_tables', language)}_"
-        shown, hidden = folded(f"{table}\n{limits}\n{legend}\n")
-        assert legend in shown, language
-        assert hidden.strip() == limits.strip()
+@pytest.mark.parametrize("language", get_args(Language))
+def test_our_notes_below_a_report_are_not_folded_with_its_limits(language: Language) -> None:
+    table, limits = "| a | b |\n| --- | --- |\n| x | 40.7 ⚠ |\n", "## Limits\n\n_Few_ rows.\n"
+    notes = [f"_{say('unsourced_in_tables', language)}_", say("report_unchecked", language, reason="x")]
+    shown, hidden = folded("\n".join([table, limits, *(f"{note}\n" for note in notes)]))
+    assert all(note in shown for note in notes)
+    assert hidden.strip() == limits.strip()
