@@ -20,6 +20,8 @@ from workers.delivery.reports.whole_charts import along_keys, bars_lie, is_whole
 
 WIDE, NARROW = 720, 350
 """The widths in pixels: of a desk, and of a phone."""
+_AIR = 0.1
+"""How much wider than its values an axis of lines is, on either side."""
 _LETTER, _LINE = 7.2, 18.0
 """The width of a letter and the height of a line, at the size that `page.css` gives them."""
 _PLOT, _BAR = 300.0, 24.0
@@ -230,8 +232,15 @@ def _upwards(chart: ChartData, language: Language, top: float, *, from_zero: boo
     """The axis of the values, and where the plot begins on the left of it."""
     amounts = [*_amounts(chart), *([0.0] if from_zero else [])]
     top += _LINE if chart.y.strip() else 0
-    axis = _axis(ticks(min(amounts), max(amounts)), top + _PLOT, top, language)
+    ends = (min(amounts), max(amounts)) if from_zero else _with_air(min(amounts), max(amounts))
+    axis = _axis(ticks(*ends), top + _PLOT, top, language)
     return axis, max(places(tick.label) for tick in axis.ticks) * _LETTER + 2 * _GAP
+
+
+def _with_air(low: float, high: float) -> tuple[float, float]:
+    """A wider range: a line whose lowest point lies on the axis looks like a fall to nothing. It does not pass zero."""
+    air = (high - low) * _AIR
+    return (low - air if low < 0 else max(low - air, 0.0)), (high + air if high > 0 else min(high + air, 0.0))
 
 
 def _axis(values: Sequence[float], start: float, end: float, language: Language) -> _Axis:

@@ -72,6 +72,17 @@ def test_a_line_whose_points_stand_nowhere_is_left_to_its_picture() -> None:
     assert svg(chart("line", [(None, 1), (None, 2)]), "en", WIDE, "Chart: Units") == ""
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "lowest"), [(80.0, 83.4, "79"), (0.0, 10.0, "0"), (1.0, 100.0, "0"), (-8.0, -5.0, "-9")]
+)
+def test_the_lowest_point_of_a_line_lies_above_the_axis_and_no_axis_passes_zero(
+    low: float, high: float, lowest: str
+) -> None:
+    texts = [each.text for each in drawn(chart("line", [("2023", low), ("2024", high), ("2025", low)])).iter("text")]
+    assert lowest in texts
+    assert not any((text or "").startswith("-") for text in texts) or low < 0
+
+
 def test_months_stand_at_their_time_and_a_missing_one_breaks_the_line() -> None:
     points: Points = [("2024-01-01T00:00:00", 1), ("2024-02-01T00:00:00", None), ("2024-12-01T00:00:00", 3)]
     root = drawn(chart("line", [*points, ("2024-12-31T00:00:00", 4)]))
