@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from workers.agent.provenance.formulas import Formula, Operand, read_formula, read_operand
 
-_TOKEN = re.compile(r"[ \t]?\[=((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,1200})\]")
+_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
+"""A letter of Chinese or Japanese, which set no blank between words."""
+_INSIDE = r"\[=((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,1200})\]"
+_TOKEN = re.compile(rf"(?<={_UNSPACED})[ \t]?{_INSIDE}[ \t](?={_UNSPACED})|[ \t]?{_INSIDE}")
 
 
 class Token(NamedTuple):
@@ -37,7 +40,8 @@ def find_tokens(report: str) -> tuple[str, list[Token]]:
         kept.append(report[at : match.start()])
         length += match.start() - at
         at = match.end()
-        operand = read_operand(match[1])
-        found.append(Token(length, operand, None if operand is not None else read_formula(match[1])))
+        inside = match[1] if match[1] is not None else match[2]
+        operand = read_operand(inside)
+        found.append(Token(length, operand, None if operand is not None else read_formula(inside)))
     kept.append(report[at:])
     return "".join(kept), found

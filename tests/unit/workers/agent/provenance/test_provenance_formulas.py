@@ -8,7 +8,7 @@ import pytest
 from provenance_kit import first, shown, states, traced
 
 from workers.agent.provenance.formulas import Amount, compute, read_formula, read_operand, written
-from workers.agent.provenance.tokens import find_tokens
+from workers.agent.provenance.tokens import find_tokens, without_tokens
 
 TABLE = (
     "region  units  revenue_eur\nNorth     120       2400.5\nSouth     100       1890.0\nWest       30        660.0\n"
@@ -109,6 +109,21 @@ def test_a_random_figure_does_not_pass_by_a_formula_of_other_numbers(seed: int) 
     formula = f"[=1:{a}/1:{b}*100]"
     said = states(f"It is {true:.2f} % {formula}.", TABLE), states(f"It is {wrong:.2f} % {formula}.", TABLE)
     assert (list(said[0].values()), list(said[1].values())) == (["derived"], ["unsourced"])
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("解約は15社 [=2:15] で、", "解約は15社で、"),
+        ("約1.8倍[=2:5/2:3]になった", "約1.8倍になった"),
+        ("共 15 [=2:15] 家", "共 15 家"),
+        ("It is 15 [=2:15] in all", "It is 15 in all"),
+    ],
+)
+def test_a_token_leaves_no_blank_between_letters_that_have_none(written: str, read: str) -> None:
+    report, tokens = find_tokens(written)
+    assert (report, len(tokens)) == (read, 1)
+    assert without_tokens(written)[0] == read
 
 
 @pytest.mark.parametrize("hostile", ["(" * 1_000 + "1:1", "1:1" + "+1" * 590, "-" * 1_000 + "1:1", "1:1e308*1:1e308"])
