@@ -243,6 +243,37 @@ def _are_names(start: int, end: int, before: tuple[int, int], lines: Sequence[st
     )
 
 
+_TWO_YEARS = re.compile(r"(?<!\S)(?:19|20)\d\d [^\d\s%]{1,6} (?:19|20)\d\d(?!\S)")
+
+
+def _are_two_years(start: int, end: int, header: str) -> bool:
+    """Whether this part of a header belongs to a heading such as "2024 / 2023"."""
+    return any(match.start() <= start and end <= match.end() for match in _TWO_YEARS.finditer(header))
+
+
+def _go_on(first: tuple[int, int], second: tuple[int, int], lines: Sequence[str]) -> bool:
+    """Whether two columns are the words of one name: "Heures creuses" above "Total", at the left or the right edge.
+
+    Levels of an index have headings, or begin below each other at two edges.
+    """
+    both = [line for line in lines if line[slice(*first)].strip() and line[slice(*second)].strip()]
+    names = [line[slice(*second)] for line in lines if line[slice(*second)].strip()]
+    headed = not lines[0][: second[1]].strip()
+    body = [line for line in lines[headed:] if _NO_WORD.search(line, second[1])]
+    if not both or any(line not in body for line in both) or any(map(str.isdigit, "".join(names))):
+        return False
+    if any(line[first[1] - 1] == " " or line[second[0]] == " " for line in both) or len(body) == len(both):
+        return False
+    if first[0] == 0:
+        return len(both) == len(names) and all(line[0] != " " for line in body)
+    one_edge = all(name[-1] != " " for name in names)
+    left_out = [line for line in lines if line[slice(*first)].strip() and line not in both]
+    return not left_out and one_edge and any(name[0] == " " for name in names) and len(names) > len(both)
+
+
+_NO_WORD = re.compile(r"\d|\b(?:nan|none|nat)\b|<na>", re.IGNORECASE)
+
+
 def _table(
     block: Sequence[str], reader: Reader, line: int, found: Found, *, series: bool = False, index: str = ""
 ) -> bool:
@@ -347,7 +378,12 @@ def _with_whole_headings(spans: Sequence[tuple[int, int]], lines: Sequence[str])
             before
             and start - before[1] == 1
             and below
-            and (_are_heading(before, below) or _are_names(start, end, before, lines))
+            and (
+                _are_heading(before, below)
+                or (_are_two_years(before[0], end, lines[0]) and _are_heading(before, below[1:]))
+                or _are_names(start, end, before, lines)
+                or _go_on(before, (start, end), lines)
+            )
         ):
             whole[-1] = (before[0], end)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from provenance_kit import asked, shown, states, traced
+from provenance_kit import asked, first, shown, states, traced
 
 from core.steps import Asked
 from workers.agent.provenance import facts_of, trace
@@ -331,3 +331,48 @@ def test_a_figure_behind_a_comma_of_chinese_text_is_read() -> None:
     lines = "京东 118.2\n抖音 71.5"
     assert states("客单价:京东最高,118.2元;抖音最低,71.5元。", lines) == {"118.2元": "sourced", "71.5元": "sourced"}
     assert states("客单价:京东最高,119.2元。", lines)["119.2元"] == "unsourced"
+
+
+TWO_WORDS = """\
+Évolution de la consommation (%) :
+                2023 / 2022  2024 / 2023
+tariff
+Base                   -0.2         -4.6
+Heures creuses         -0.3          3.2
+Total                   1.7          2.8
+Consommation par an (MWh) :
+year                2023      2024
+tariff
+Base             53222.8   50762.7
+Heures creuses   53858.3   55606.4
+Total           107081.1  106369.1"""
+AT_THE_RIGHT = """\
+   quarter          tariff  meters    mwh
+0  T1 2022            Base   14356  18090
+1  T1 2022  Heures creuses    9795  18164
+2  T1 2022            Vert    1360   1602"""
+TWO_LEVELS = """\
+           orders
+North Web      11
+      App      22
+South Web      33
+      App      44"""
+
+
+def _about(report: str, output: str) -> str:
+    return first(report, output).places[0].about
+
+
+def test_a_row_label_of_two_words_is_one_label() -> None:
+    assert _about("106 369,1 MWh au total en 2024.", TWO_WORDS) == "Total · 2024"
+    assert _about("Heures creuses consomme 55 606,4 MWh en 2024.", TWO_WORDS) == "Heures creuses · 2024"
+    assert _about("Heures creuses: 18,164 MWh in Q1 2022.", AT_THE_RIGHT) == "T1 2022 · Heures creuses · mwh"
+    assert _about("Vert: 1,602 MWh in Q1 2022.", AT_THE_RIGHT) == "T1 2022 · Vert · mwh"
+
+
+def test_two_levels_of_an_index_stay_two_labels() -> None:
+    assert _about("South had 44 orders by App.", TWO_LEVELS).startswith("South · App")
+
+
+def test_a_heading_of_two_years_is_one_heading() -> None:
+    assert _about("Heures creuses augmente de 3,2 %.", TWO_WORDS) == "Heures creuses · 2024 / 2023"
