@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from workers.agent.provenance.facts import Fact, Family, Grid, Label, Place, What
 from workers.agent.provenance.numerals import Day, Marks, Numeral, month_of, scan, scan_dates
@@ -126,6 +127,8 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     counts_up = width > 1 and [row[0] for _, row in rows] == [str(n) for n in range(len(rows))]
     if counts_up:
         labels = [at for at in labels if at]
+    elif _is_level_behind(labels, rows):
+        labels.append(len(labels))
     if all(at in labels for at in range(width)):
         labels = labels[:-1]
     names = tuple(key_of(header[at]) if at < len(header) else () for at in range(width))
@@ -217,6 +220,29 @@ def _is_index(
         or all(map(is_year, cells))
         or all(cell.endswith("%") for cell in cells)
         or (all(small) and [int(cell) for cell in cells] == list(range(int(cells[0]), int(cells[0]) + len(cells))))
+    )
+
+
+def _is_level_behind(labels: Sequence[int], rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Whether the numbers behind the labels are the last level of an index, as pandas prints `groupby([a, b])`: rows
+    leave the labels blank that the row above has, and count on in years, quarters or months."""
+    at = len(labels)
+    if not at or list(labels) != list(range(at)) or not rows[0][1][0].strip():
+        return False
+    groups: list[list[int]] = []
+    for _, row in rows:
+        if sum(map(bool, map(str.strip, row))) == 1:
+            continue
+        if len(row) <= at + 1 or not row[at].strip().isdigit():
+            return False
+        if row[0].strip() or not groups:
+            groups.append([])
+        groups[-1].append(int(row[at]))
+    numbers = [number for group in groups for number in group]
+    return (
+        len(groups) < len(numbers)
+        and (all(1900 <= number < 2100 for number in numbers) or all(0 < number <= 31 for number in numbers))
+        and all(one < other for group in groups for one, other in pairwise(group))
     )
 
 

@@ -376,3 +376,30 @@ def test_two_levels_of_an_index_stay_two_labels() -> None:
 
 def test_a_heading_of_two_years_is_one_heading() -> None:
     assert _about("Heures creuses augmente de 3,2 %.", TWO_WORDS) == "Heures creuses · 2024 / 2023"
+
+
+YEARS_BELOW = """\
+                   appointments  lost  mean_wait_days
+department   year
+Dermatologie 2022            94    34            25.2
+             2023           110    29            31.1
+             2024           131    27            38.5
+Neurologie   2022            71    13            30.2
+             2023            65     8            34.4
+             2024            66    17            37.1"""
+YEARS_BELOW = "\n".join(line.ljust(53) for line in YEARS_BELOW.splitlines())
+
+
+def test_rows_below_the_first_of_an_index_keep_its_label_and_have_their_year() -> None:
+    assert _about("Neurologie lost 17 in 2024.", YEARS_BELOW) == "Neurologie · 2024 · lost"
+    assert set(states("Dermatologie lost 27 of 131 in 2024.", YEARS_BELOW).values()) == {"sourced"}
+    assert (
+        states("On the mean, Dermatologie waits longest in 2024 (37.1 days).", YEARS_BELOW)["37.1 days"] == "unsourced"
+    )
+    assert states("Neurologie waited 34.4 days in 2024.", YEARS_BELOW)["34.4 days"] == "unsourced"
+
+
+def test_a_blank_label_above_numbers_that_do_not_count_on_names_no_row() -> None:
+    table = "region  orders  lost\nNorth      131    27\n            66    17\nSouth       12     3"
+    assert _about("North had 131 orders.", table) == "North · orders"
+    assert "North" not in _about("66 orders had no region.", table)
