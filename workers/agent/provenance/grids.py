@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -119,8 +119,13 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     what: What | None = None,
     *,
     total_rows: int | None = None,
+    over: Mapping[int, str] | None = None,
 ) -> Grid:
-    """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them."""
+    """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them. `over` says what stands
+    above a column's own name for several columns together."""
+    groups = Family(columns=True)
+    over = over or {}
+    header = [_with_period(name, over.get(at, "")) for at, name in enumerate(header)]
     width = max((len(row) for _, row in rows), default=0)
     numeric = [is_numeric(at, rows, values) for at in range(width)]
     labels = [at for at in range(width) if not numeric[at] or (at == 0 and _is_index(at, rows, header, numeric))]
@@ -131,7 +136,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
         labels.append(len(labels))
     if all(at in labels for at in range(width)):
         labels = labels[:-1]
-    names = tuple(key_of(header[at]) if at < len(header) else () for at in range(width))
+    names = tuple(key_of(f"{over.get(at, '')} {header[at]}") if at < len(header) else () for at in range(width))
     grid = Grid(
         names=names, rows=len(rows) if total_rows is None else total_rows, whole=total_rows in (None, len(rows))
     )
@@ -158,23 +163,38 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
             if number is None or at in labels or (counts_up and at == 0):
                 continue
             name = header[at].strip() if at < len(header) else ""
-            column: Label = label_of(name)
-            own = list(keys)
-            if column:
-                columns.add(column, name)
-                own.append((columns, column))
+            group = over.get(at, "")
+            own = [*keys, *_labels_of(((columns, name), (groups, group)))]
             words = {word for _, label in own if not isinstance(label, Day) for word in label}
             words.update(names[at])
             fact = make_fact(
-                number, reader.place(line, " · ".join([*shown, name]), what), reader.turn, tuple(own), words
+                number,
+                reader.place(line, " · ".join([*shown, *filter(None, [group]), name]), what),
+                reader.turn,
+                tuple(own),
+                words,
             )
             if not fact.unit and fact.scale == 1.0 and not (has_range and "min" in names[at]):
-                fact.unit, fact.scale = unit_of(name)
+                fact.unit, fact.scale = next((unit for unit in map(unit_of, (name, group)) if unit[0]), unit_of(name))
             fact.grid, fact.row, fact.column = grid, place, at
             grid.facts.append(fact)
             found.facts.append(fact)
     found.grids.append(grid)
     return grid
+
+
+def _labels_of(names: Sequence[tuple[Family, str]]) -> list[tuple[Family, Label]]:
+    """The labels of names, each noted in its family. A name without words is none."""
+    told = [(family, label, name) for family, name in names if (label := label_of(name))]
+    for family, label, name in told:
+        family.add(label, name)
+    return [(family, label) for family, label, _ in told]
+
+
+def _with_period(name: str, over: str) -> str:
+    """A column's name, with the year above it where both are one period: "T1" below "2024"."""
+    whole = f"{name} {over}"
+    return whole if over and is_year(over) and isinstance(label_of(whole), Day) else name
 
 
 def add_index(name: str, rows: Sequence[tuple[int, Sequence[str]]], reader: Reader, found: Found) -> None:

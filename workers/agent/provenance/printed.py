@@ -306,8 +306,12 @@ def _table(
         return False
     if all(words) or (not heads and aligned and any(words[words.index(False) :])):
         return False  # sentences that happen to be of one length
-    header = [" ".join(row[at] for _, row in kept[:heads] if at < len(row) and row[at]) for at in range(width)]
-    add_grid(header, body, values[heads:], reader, found)
+    over = _over([row for _, row in kept[:heads]], [at for at in range(width) if not words[at]])
+    first_head = 1 if over else 0
+    header = [
+        " ".join(row[at] for _, row in kept[first_head:heads] if at < len(row) and row[at]) for at in range(width)
+    ]
+    add_grid(header, body, values[heads:], reader, found, over=over)
     if index and not heads:
         add_index(index, body, reader, found)
     note_days(block, reader, found, line - 1)
@@ -345,6 +349,27 @@ def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral 
             break
         count += 1
     return count
+
+
+def _over(heads: Sequence[Sequence[str]], numeric: Sequence[int]) -> dict[int, str]:
+    """What the first line of a header says of each column where it names groups of columns and the second line repeats
+    its names below each group, as pandas prints `unstack()`: "orders", "churn rate, %" above the years."""
+    if len(heads) < 2 or len(numeric) < 2 or len(heads[1]) <= numeric[-1]:
+        return {}
+    names = [heads[1][at] for at in numeric]
+    size = next((at for at in range(1, len(names)) if names[at] == names[0]), len(names))
+    tops = [heads[0][at] for at in numeric]
+    if (
+        not all(names)
+        or size < 2
+        or len(names) == size
+        or len(names) % size
+        or names != names[:size] * (len(names) // size)
+    ):
+        return {}
+    if any(bool(top) != (at % size == 0) for at, top in enumerate(tops)):
+        return {}
+    return {at: tops[place - place % size] for place, at in enumerate(numeric)}
 
 
 def _mostly_years(rows: Sequence[Sequence[str]], at: int) -> bool:

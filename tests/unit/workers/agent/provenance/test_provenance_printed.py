@@ -403,3 +403,19 @@ def test_a_blank_label_above_numbers_that_do_not_count_on_names_no_row() -> None
     table = "region  orders  lost\nNorth      131    27\n            66    17\nSouth       12     3"
     assert _about("North had 131 orders.", table) == "North · orders"
     assert "North" not in _about("66 orders had no region.", table)
+
+
+GROUPED = """\
+           customers           left           churn rate, %
+cohort          2022 2023 2024 2022 2023 2024          2022  2023  2024
+plan
+Enterprise         6    5    3    2    2    0          33.3  40.0   0.0
+Starter            6    8    2    6    1    0         100.0  12.5   0.0
+Team               9    6    3    3    4    1          33.3  66.7  33.3"""
+GROUPED = "\n".join(line.ljust(71) for line in GROUPED.splitlines())
+
+
+def test_a_heading_above_a_group_of_columns_names_and_measures_each_of_them() -> None:
+    assert _about("Starter had 8 customers in 2023.", GROUPED) == "Starter · customers · 2023"
+    assert states("Starter: in 2023 only one of eight left (12.5 %).", GROUPED)["12.5 %"] == "sourced"
+    assert states("Team lost 12.5 % in 2023.", GROUPED)["12.5 %"] == "unsourced"
