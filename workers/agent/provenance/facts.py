@@ -112,7 +112,8 @@ class LabelIndex:
 @dataclass(slots=True, eq=False)
 class Grid:
     """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures.
-    `title` are the words of the line above it."""
+    `title` are the words of the line above it, `in_percent` the columns whose values it says to be in percent or
+    points."""
 
     facts: list[Fact] = field(default_factory=list)
     names: tuple[Key, ...] = ()
@@ -120,6 +121,7 @@ class Grid:
     whole: bool = True
     record: bool = False
     title: frozenset[str] = frozenset()
+    in_percent: frozenset[int] = frozenset()
 
     _columns: dict[int, list[Fact]] | None = None
     _labelled: LabelIndex | None = None

@@ -222,12 +222,18 @@ def _unit_fits(
     if unit in ("%", "pp") or fraction:
         if own in _MONEY or (own in UNITS and not fraction):
             return False
+        titled = fact.grid is not None and fact.column in fact.grid.in_percent
         if fraction:
-            return own != "%" and abs(fact.value) <= 20 and (fact.value != int(fact.value) or abs(fact.value) <= 1)
+            return (
+                own != "%"
+                and not titled
+                and abs(fact.value) <= 20
+                and (fact.value != int(fact.value) or abs(fact.value) <= 1)
+            )
         as_it_stands = (
             claim.in_table and "%" not in claim.numeral.text + claim.column and (agrees or fact.words & words)
         )
-        if as_it_stands or "pp" in fact.words:
+        if as_it_stands or titled or "pp" in fact.words:
             return True  # a column called "pct" or "diff pp": its name does not say that 0.31 is no 31 %
         return fact.given or (fact.percent and (own in ("%", "pp") or abs(fact.value) > 1 or fact.value == 0))
     if unit in _MONEY:

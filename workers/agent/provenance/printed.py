@@ -188,6 +188,12 @@ def _numbers_at_end(lines: Sequence[str]) -> bool:
 
 
 _LONGEST_TITLE = 120
+_UNIT_OF_ALL = re.compile(
+    r"[(（](?:in )?(?:[%％]|个?百分点|pp|percentage points|(?:prozent|%-)punkten?|points de (?:%|pourcentage)|"
+    r"puntos porcentuales|パーセントポイント)[)）]\s*[:：]?\s*$",
+    re.IGNORECASE,
+)
+"""A title that ends with the unit of all that its table shows: "Anteil (%):"."""
 _IN_PERCENT = re.compile(r"(?<!\d)(?<!\d )[%％]")
 
 
@@ -204,9 +210,14 @@ def _note_title(title: str, grid: Grid) -> None:
     if "  " in title.strip() or len(title) > _LONGEST_TITLE:
         return
     grid.title = words_in(title)
-    if _IN_PERCENT.search(title):
+    if _IN_PERCENT.search(title) or _UNIT_OF_ALL.search(title):
         for fact in grid.facts:
             fact.percent = fact.percent or not fact.unit
+    if _UNIT_OF_ALL.search(title):
+        broken = {fact.column for fact in grid.facts if fact.decimals and not fact.unit and fact.scale == 1.0}
+        # Fractions below a careless title may be told in percent.
+        if any(abs(fact.value) > 1 for fact in grid.facts if fact.column in broken):
+            grid.in_percent = frozenset(broken)
 
 
 _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")

@@ -419,3 +419,22 @@ def test_a_heading_above_a_group_of_columns_names_and_measures_each_of_them() ->
     assert _about("Starter had 8 customers in 2023.", GROUPED) == "Starter · customers · 2023"
     assert states("Starter: in 2023 only one of eight left (12.5 %).", GROUPED)["12.5 %"] == "sourced"
     assert states("Team lost 12.5 % in 2023.", GROUPED)["12.5 %"] == "unsourced"
+
+
+def test_a_table_whose_title_ends_with_percent_shows_no_fractions() -> None:
+    titled = "Cuota por trimestre (%)\n         T1    T2\nEste    0.4  12.5\nOeste  40.7  48.1"
+    assert states("Este tiene el 0.4 % en T1.", titled)["0.4 %"] == "sourced"
+    assert states("Este tiene el 40 % en T1.", titled)["40 %"] == "unsourced"
+
+
+def test_a_title_in_points_gives_its_table_this_unit() -> None:
+    titled = (
+        "通过率同比变化(百分点):\nyear             2023  2024\nAcademy          -1.1   8.1\nVoluntary aided  -0.1   0.6"
+    )
+    assert states("Voluntary aided 2024年升0.6个百分点。", titled)["0.6个百分点"] == "sourced"
+    assert states("Voluntary aided 2024年升8.1个百分点。", titled)["8.1个百分点"] == "unsourced"
+
+
+def test_fractions_below_a_title_in_percent_may_be_told_in_percent() -> None:
+    titled = "Anteil (%):\n        2023   2024\nNord   0.412  0.381\nSued   0.588  0.619"
+    assert states("Nord hatte 2024 38,1 %.", titled)["38,1 %"] == "sourced"
