@@ -128,7 +128,11 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     header = [_with_period(name, over.get(at, "")) for at, name in enumerate(header)]
     width = max((len(row) for _, row in rows), default=0)
     numeric = [is_numeric(at, rows, values) for at in range(width)]
-    labels = [at for at in range(width) if not numeric[at] or (at == 0 and _is_index(at, rows, header, numeric))]
+    labels = [
+        at
+        for at in range(width)
+        if not (numeric[at] or (at and _is_empty(at, rows))) or (at == 0 and _is_index(at, rows, header, numeric))
+    ]
     counts_up = width > 1 and [row[0] for _, row in rows] == [str(n) for n in range(len(rows))]
     if counts_up:
         labels = [at for at in labels if at]
@@ -225,6 +229,11 @@ def is_numeric(at: int, rows: Sequence[tuple[int, Sequence[str]]], values: Seque
         if numbers[at] is not None or row[at].strip().casefold() not in _MISSING
     ]
     return sum(cells) * 2 > len(cells)
+
+
+def _is_empty(at: int, rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Whether a column has no value in any row: pandas prints NaN in each."""
+    return all(at >= len(row) or row[at].strip().casefold() in _MISSING for _, row in rows)
 
 
 def _is_index(
