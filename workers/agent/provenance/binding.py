@@ -42,6 +42,10 @@ class Scene(Mentions):
                 continue
             if family.columns and not (isinstance(label, Day) or self._names_column(claim, family)):
                 continue
+            if family.titles and not claim.in_table:
+                named = chosen(family, self.within(*claim.clause))
+                if named is None or label in named:
+                    continue
             allowed = self.allowed(claim, family)
             if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
                 continue

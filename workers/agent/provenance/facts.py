@@ -43,6 +43,8 @@ class Family:
     `binds`: the labels exclude each other, so a value of one label is never a value of another. `lines`: the labels are
     the words that lines begin with, so one may go on where another ends ("Tech", "Tech tickets per month").
     `entities`: the names of columns that are rows of other tables, so that a column is of one of them, and no measure.
+    `titles`: the periods that titles of tables tell. No row says them, so only a clause that names another one
+    contradicts it.
     """
 
     labels: dict[Label, str] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class Family:
     columns: bool = False
     lines: bool = False
     entities: bool = False
+    titles: bool = False
 
     def add(self, label: Label, shown: str) -> None:
         """Note a label, with the text that people see."""

@@ -24,7 +24,7 @@ from workers.agent.provenance.grids import (
 )
 from workers.agent.provenance.listings import listed, run_of
 from workers.agent.provenance.literals import literal_in, name_of, walk
-from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, marks_of, scan, with_shared_units
+from workers.agent.provenance.numerals import SPAN, Day, Marks, Numeral, marks_of, scan, scan_dates, with_shared_units
 from workers.agent.provenance.words import CURRENCIES, Key, key_of, words_in
 
 MAX_TEXT = 64_000
@@ -45,6 +45,7 @@ def read_text(text: str, reader: Reader) -> Found:
     found = Found([], [], {}, {})
     lines = text[:MAX_TEXT].split("\n")
     note_months(lines, reader, found)
+    titled: list[tuple[str, Grid]] = []
     whole = literal_in(text[:MAX_TEXT].strip())
     if whole is not None and "\n" in text.strip():
         walk(whole, reader, 1, found)
@@ -70,7 +71,8 @@ def read_text(text: str, reader: Reader) -> Found:
             series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
             index = _index_above(lines, at) if series else ""
             if _table(block, reader, at + 1, found, series=series, index=index):
-                _note_title(_title_above(lines, at), found.grids[-1])
+                titled.append((_title_above(lines, at), found.grids[-1]))
+                _note_title(*titled[-1])
                 at = end
                 continue
             tries += 1
@@ -93,6 +95,7 @@ def read_text(text: str, reader: Reader) -> Found:
             end += 1
         _lines(lines[at:end], reader, at + 1, found)
         at = max(end, at + 1)
+    _note_periods(titled)
     return found
 
 
@@ -218,6 +221,25 @@ def _note_title(title: str, grid: Grid) -> None:
         # Fractions below a careless title may be told in percent.
         if any(abs(fact.value) > 1 for fact in grid.facts if fact.column in broken):
             grid.in_percent = frozenset(broken)
+
+
+def _note_periods(titled: Sequence[tuple[str, Grid]]) -> None:
+    """Give the values of tables the period by which alone their titles differ: "Year 2022, by clinic:" above one,
+    "Year 2023, by clinic:" above the next."""
+    alike: dict[str, list[tuple[Day, Grid]]] = {}
+    for title, grid in titled:
+        dates = [one for one in scan_dates(title) if one.kind == "date"] if len(title) <= _LONGEST_TITLE else []
+        if len(dates) == 1 and not any(isinstance(label, Day) for fact in grid.facts for _, label in fact.keys):
+            rest = title[: dates[0].start] + title[dates[0].end :]
+            alike.setdefault(rest, []).append((dates[0].day, grid))
+    for tables in alike.values():
+        if len({day for day, _ in tables}) < 2:
+            continue
+        family = Family(columns=True, titles=True)
+        for day, grid in tables:
+            family.add(day, str(day))
+            for fact in grid.facts:
+                fact.keys = (*fact.keys, (family, day))
 
 
 _SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")

@@ -438,3 +438,30 @@ def test_a_title_in_points_gives_its_table_this_unit() -> None:
 def test_fractions_below_a_title_in_percent_may_be_told_in_percent() -> None:
     titled = "Anteil (%):\n        2023   2024\nNord   0.412  0.381\nSued   0.588  0.619"
     assert states("Nord hatte 2024 38,1 %.", titled)["38,1 %"] == "sourced"
+
+
+BLOCKS = """\
+Jahr 2022, je Abteilung:
+            Termine  zum Vorjahr (%)  nicht erschienen (%)
+HNO              61              NaN                  13.1
+Neurologie       71              NaN                   5.6
+Jahr 2023, je Abteilung:
+            Termine  zum Vorjahr (%)  nicht erschienen (%)
+HNO              59             -3.3                  18.6
+Neurologie       65             -8.5                   3.1"""
+
+
+def test_the_period_in_which_alone_titles_differ_is_one_of_the_rows_below() -> None:
+    wrong = "In der Neurologie sprang die Quote der nicht erschienenen auf 5,6 % im Jahr 2023."
+    assert states(wrong, BLOCKS)["5,6 %"] == "unsourced"
+    assert states(wrong.replace("5,6", "3,1"), BLOCKS)["3,1 %"] == "sourced"
+    assert states(wrong.replace("2023", "2022"), BLOCKS)["5,6 %"] == "sourced"
+
+
+def test_the_period_of_a_title_contradicts_only_a_clause_that_names_another() -> None:
+    report = "Das Bild von 2023 bleibt. In der HNO erschienen 13,1 % nicht."
+    assert states(report, BLOCKS)["13,1 %"] == "sourced"
+
+
+def test_a_column_without_values_labels_no_row() -> None:
+    assert _about("Neurologie hatte 71 Termine.", BLOCKS) == "Neurologie · Termine"
