@@ -14,6 +14,7 @@ from core.steps import (
     Briefed,
     CellRan,
     ChartData,
+    DataCheck,
     FileAbstract,
     Forgot,
     Loaded,
@@ -214,6 +215,8 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     for ran in step.statements:
         place = Place("statement", number, step.cell_id, about=f"rows of {ran.source}")
         facts.facts.append(Fact(float(ran.rows), 0, place, words=frozenset(("row",)), turn=turn))
+    for check in step.checks:
+        _noticed(check, number, step.cell_id, turn, facts)
     _code(step, number, facts)
     _units(step.title, facts)
     if (titled := _UNIT_OF_TITLE.search(step.title)) and (unit := unit_of(titled[1]))[1] != 1.0:
@@ -221,6 +224,19 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     for fact in facts.facts[before:]:
         named = any(family.columns for family, _ in fact.keys)
         fact.percent = fact.percent or (percent and not named and fact.unit in ("", "%"))
+
+
+def _noticed(check: DataCheck, number: int, cell_id: str, turn: int, facts: Facts) -> None:
+    """The counts of a hint, such as the rows that a filter left: the model is told them and asked to report them."""
+    if check.code == "glyphs":
+        return
+    words = frozenset(word for name in check.names for word in key_of(name)) | _COUNTED_ROWS
+    for count in check.numbers:
+        place = Place("output", number, cell_id, about=" · ".join(check.names)[:120])
+        facts.facts.append(Fact(float(count), 0, place, words=words, turn=turn))
+
+
+_COUNTED_ROWS = frozenset(("row",))
 
 
 def _marks_in(text: str, code: str) -> Marks:

@@ -6,7 +6,17 @@ from __future__ import annotations
 import pytest
 from provenance_kit import first, shown, states, traced
 
-from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
+from core.steps import (
+    Briefed,
+    ChartData,
+    ColumnNote,
+    DataCheck,
+    FileAbstract,
+    SeriesData,
+    StatementRan,
+    TableData,
+    TableNote,
+)
 from tests.work import growth, instructions_in
 from workers.agent.provenance.claims import read_report
 from workers.agent.provenance.numerals import Day, marks_of, scan
@@ -304,6 +314,15 @@ def test_tables_charts_and_statements_are_outputs_too() -> None:
     assert [(one.state, one.places[0].what) for one in found.figures] == [
         ("sourced", "table"), ("derived", "count"), ("sourced", "chart"), ("sourced", "statement"),
     ]  # fmt: skip
+
+
+def test_counts_that_a_hint_told_the_model_are_outputs_too() -> None:
+    lost = DataCheck(code="rows_lost", names=("sd", "data"), numbers=(216, 104))
+    report = "104 valores de 216 entran en esta parte, el 48.1 % [=1:104/1:216*100]."
+    assert set(states(report, shown("nothing here", checks=(lost,))).values()) <= {"sourced", "derived"}
+    assert states(report, shown("nothing here"))["104"] == "unsourced"
+    glyphs = DataCheck(code="glyphs", numbers=(2, 20154))
+    assert states("20154 casos.", shown("nothing here", checks=(glyphs,)))["20154"] == "unsourced"
 
 
 def test_a_source_names_cell_and_line() -> None:
