@@ -124,8 +124,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them. `over` says what stands
     above a column's own name for several columns together."""
     groups = Family(columns=True)
-    over = over or {}
-    header = [_with_period(name, over.get(at, "")) for at, name in enumerate(header)]
+    header, over = _with_periods(header, over or {})
     width = max((len(row) for _, row in rows), default=0)
     numeric = [is_numeric(at, rows, values) for at in range(width)]
     labels = [
@@ -195,10 +194,12 @@ def _labels_of(names: Sequence[tuple[Family, str]]) -> list[tuple[Family, Label]
     return [(family, label) for family, label, _ in told]
 
 
-def _with_period(name: str, over: str) -> str:
-    """A column's name, with the year above it where both are one period: "T1" below "2024"."""
-    whole = f"{name} {over}"
-    return whole if over and is_year(over) and isinstance(label_of(whole), Day) else name
+def _with_periods(header: Sequence[str], over: Mapping[int, str]) -> tuple[list[str], dict[int, str]]:
+    """The names of the columns and what stands above them. "Q1" below "2024" is one name, as both are one period."""
+    whole = {at: f"{header[at]} {name}" for at, name in over.items() if is_year(name)}
+    joined = {at: name for at, name in whole.items() if isinstance(label_of(name), Day)}
+    names = [joined.get(at, name) for at, name in enumerate(header)]
+    return names, {at: name for at, name in over.items() if at not in joined}
 
 
 def add_index(name: str, rows: Sequence[tuple[int, Sequence[str]]], reader: Reader, found: Found) -> None:

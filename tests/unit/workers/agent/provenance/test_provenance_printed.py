@@ -465,3 +465,17 @@ def test_the_period_of_a_title_contradicts_only_a_clause_that_names_another() ->
 
 def test_a_column_without_values_labels_no_row() -> None:
     assert _about("Neurologie hatte 71 Termine.", BLOCKS) == "Neurologie · Termine"
+
+
+QUARTERS = """\
+     2022     2023
+       Q1  Q2   Q1  Q2
+A      10  20   30  40
+B      11  21   31  41
+C      12  22   32  42"""
+QUARTERS = "\n".join(line.ljust(22) for line in QUARTERS.splitlines())
+
+
+def test_a_quarter_below_its_year_is_one_period() -> None:
+    assert _about("A had 40 in Q2 2023.", QUARTERS) == "A · Q2 2023"
+    assert states("B had 41 in Q2 2022.", QUARTERS)["41"] == "unsourced"
