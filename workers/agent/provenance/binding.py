@@ -10,7 +10,10 @@ from workers.agent.provenance.mentions import Mentions, chosen
 from workers.agent.provenance.naming import Mention
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.own_labels import OwnLabels
-from workers.agent.provenance.words import Key, key_of
+from workers.agent.provenance.words import BASE_CUE, CHANGE, OTHER_ROWS, RATIO, TOTAL, Key, key_of, says
+
+_OF_A_WHOLE = (TOTAL, RATIO, CHANGE, BASE_CUE, OTHER_ROWS)
+"""Words beside which a figure may be of the total, although a row is named: "North is above the 40.7 % of all"."""
 
 
 class Scene(Mentions):
@@ -38,7 +41,11 @@ class Scene(Mentions):
         """The label of the fact that contradicts the claim, because the claim names another label of its family. None
         if no label does."""
         for family, label in fact.keys:
-            if not family.binds or is_total_of(label, family):
+            if not family.binds:
+                continue
+            if is_total_of(label, family):
+                if self._is_of_one_row(claim, family):
+                    return label
                 continue
             if family.columns and not (isinstance(label, Day) or self._names_column(claim, family)):
                 continue
@@ -57,6 +64,23 @@ class Scene(Mentions):
                 continue  # "2023, 2024, diff": the difference is of both years
             return label
         return None
+
+    def _is_of_one_row(self, claim: Claim, family: Family) -> bool:
+        """Whether a figure can be of no total: its row in a table is one of those that the total is of, or its clause
+        names one of them before the only figure, and says nothing of a whole or of a comparison."""
+        if family.columns and not self._names_column(claim, family):
+            return False
+        if claim.in_table:
+            named = chosen(family, self.of_text(claim.row))
+            around = claim.column
+        else:
+            named = chosen(family, self.within(claim.clause[0], claim.start))
+            around = self.reading.text[slice(*claim.span)]
+            if self.in_clause(claim) != 1 or (named and len(named) > 1):
+                return False
+        if not named or any(isinstance(one, Day) or is_total_of(one, family) for one in named):
+            return False
+        return not any(says(words, around) for words in _OF_A_WHOLE)
 
     def _names_column(self, claim: Claim, family: Family) -> bool:
         """Whether a claim itself names one of the things that the columns of a table are of: "36.1 % in Galicia".

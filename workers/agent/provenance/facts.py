@@ -159,7 +159,8 @@ class Grid:
 
 _TOTAL = {
     ("total",), ("all",), ("sum",), ("grand", "total"), ("overall",), ("gesamt",), ("summe",), ("insgesamt",),
-    ("合", "计"), ("总", "计"), ("全", "部"), ("总", "体"),
+    ("alle",), ("zusammen",), ("ensemble",), ("todo",), ("toda",), ("tou",), ("toute",), ("合", "計"), ("総", "計"),
+    ("合", "计"), ("总", "计"), ("全", "部"), ("总", "体"), ("全", "体"),
 }  # fmt: skip
 
 

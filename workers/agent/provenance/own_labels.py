@@ -229,10 +229,7 @@ class OwnLabels:
         """The labels of this family that the words around a claim name, except the mentions of `others`."""
         if claim.in_table:
             return (
-                self._behind_a_figure(claim, family)
-                or chosen(family, self._see.of_text(claim.row))
-                or chosen(family, self._see.of_text(claim.column))
-                or self._by_heading(claim, family)
+                self._behind_a_figure(claim, family) or self._of_table(claim, family) or self._by_heading(claim, family)
             )
         if (own := self._in_order(claim, family)) is not None:
             return own
@@ -270,6 +267,14 @@ class OwnLabels:
         )
         after = [m for m in behind if not self._has_own_figure(m, claim)]
         return chosen(family, after) or self._by_heading(claim, family)
+
+    def _of_table(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """What the row of a table of the report names, else what its column does. A row of totals has the name of the
+        output's column of totals as well, and says nothing of the others."""
+        row, column = (chosen(family, self._see.of_text(text)) for text in (claim.row, claim.column))
+        if row and column and family.columns and all(is_total_of(label, family) for label in row):
+            return column
+        return row or column
 
     def _inside(self, claim: Claim, family: Family) -> list[Mention]:
         """The names of a claim's clause; none where all stand behind the one that it is compared with: "46.5 % against
