@@ -26,6 +26,11 @@ _OWN_REMARK = re.compile(r"[*_\s\u2060]*[(（][-+−±]?[\d$€£]")
 _ENDS_CLAUSE = re.compile(r"[,;:.(){}\[\]，；：。（）]")
 _PER = re.compile(r"[\s\u2060]+(?:je|pro|per|par|por|a|each)[\s\u2060]+\w+(?=[\s\u2060]?[(（])")
 """What a figure is per, before its bracket: "1.60 EUR per click (Marketplace, April)"."""
+_OF_COUNT = re.compile(
+    r"[\s\u2060]+(?:out of|of|von|der|des|de|sur)[\s\u2060]+\d[\d.,\u00a0\u202f]*(?:[\s\u2060]+\w+)?"
+    r"(?=[\s\u2060]?[(（])"
+)
+"""The whole that a count is a part of, before their bracket: "26 of 47 (2024)", "16 of the 59 visits (2022)"."""
 _OF_OTHERS = re.compile(
     r"\b(?:the|die|der|den|les|des|los|las)(?: \w+)? (?:others?|anderen|übrigen|autres|demás|otr[oa]s)\b|"
     r"其他|其余|其它|他の|ほかの",
@@ -373,6 +378,7 @@ class OwnLabels:
         """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)". Others are compared
         there, each with a figure of the same kind: "39.64 % (ads 32.40 %, organic 31.23 %)"."""
         per = _PER.match(self._see.reading.text, claim.end)
+        per = per or _OF_COUNT.match(self._see.reading.text, claim.end)
         found = _REMARK.match(self._see.reading.text, per.end() if per else claim.end)
         if found is None:
             return ()

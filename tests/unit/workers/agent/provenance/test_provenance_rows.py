@@ -323,3 +323,21 @@ def test_a_number_in_a_line_of_its_own_comes_before_the_same_number_of_a_row_tha
     assert traced(report, rows, alone).figures[-1].places[0].cell == 2
     assert not traced(report, rows, alone).figures[-1].unnamed
     assert traced(report, rows).figures[-1].unnamed
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "HNO stieg von 16 der 59 Termine (2022) auf 26 von 47 (2024).",
+        "HNO stieg von 16 der 59 Termine (2022) auf 26 [=1:26] von 47 (2024).",
+        "HNO rose from 16 of 59 visits (2022) to 26 of 47 (2024).",
+    ],
+)
+def test_a_bracket_behind_a_part_and_its_whole_names_both(report: str) -> None:
+    outputs = (
+        "Waits over 21 days:\ndept   2022  2023  2024\nHNO      16    29    26\nUro      48    44    49\n\n"
+        "Known waits:\ndept   2022  2023  2024\nHNO      59    57    47\nUro      69    63    64\n"
+    )
+    assert "unsourced" not in states(report, outputs).values()
+    wrong = report.replace("26 [=1:26]", "29").replace("26", "29")
+    assert states(wrong, outputs)["29"] == "unsourced"
