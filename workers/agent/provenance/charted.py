@@ -52,8 +52,22 @@ def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -
             continue
         if not all(label in measures | labels or _names(claim, label, scene) for _, label in fact.keys):
             continue
+        if _leaves_out(fact, claim, backing, scene):
+            continue
         if all(scene.allowed(claim, family) == frozenset({label}) for family, label in fact.keys) and _is_alone(fact):
             yield fact
+
+
+def _leaves_out(fact: Fact, claim: Claim, backing: Fact, scene: Scene) -> bool:
+    """Whether a chart says nothing of the things that a claim or its row names: the month of one shop beside a line
+    that is the sum of all shops."""
+    named = scene.of_text(claim.row) if claim.in_table else scene.within(*claim.clause)
+    things = {m.label for m in named if not isinstance(m.label, Day) and scene.is_of_rows(m)}
+    things |= {label for family, label in backing.keys if family.binds and not family.columns}
+    things = {label for label in things if not isinstance(label, Day)}
+    words = fact.words | (fact.grid.title if fact.grid is not None else frozenset())
+    own = {label for _, label in fact.keys}
+    return bool(things) and own.isdisjoint(things) and not any(words.issuperset(label) for label in things)
 
 
 def _names(claim: Claim, label: Label, scene: Scene) -> bool:

@@ -68,3 +68,13 @@ def test_another_column_of_the_same_row_is_no_disagreement() -> None:
 def test_a_figure_that_only_the_chart_shows_is_sourced_by_it() -> None:
     cell = charted(("North", 120), ("South", 100)).model_copy(update={"stdout": ""})
     assert [one.state for one in traced("North earned a revenue of 120.", cell)] == ["sourced"]
+
+
+def test_a_chart_of_all_says_nothing_of_one_of_them() -> None:
+    printed = (
+        "shop   month  bikes\nNorth  July     130\nNorth  August    90\nSouth  July      70\nSouth  August    80\n"
+    )
+    cell = charted(("July", 0.2), ("August", 0.17), y="bikes").model_copy(update={"stdout": printed})
+    assert [one.state for one in traced("In North, July had 130 bikes.", cell)] == ["sourced"]
+    table = "| shop | bikes in July |\n|---|---|\n| North | 130 |\n"
+    assert [one.state for one in traced(table, cell)] == ["sourced"]
