@@ -58,6 +58,10 @@ class Scene(Mentions):
                 continue
             if not isinstance(label, Day) and _is_mostly_in(label, self.words_of(claim)):
                 continue
+            if isinstance(label, Day) and any(
+                other is not family and not other.columns and one in allowed for other, one in fact.keys
+            ):
+                continue  # "highest in May, lowest in Aug": a row of two months is of both
             if family.lines and any(not isinstance(one, Day) and fact.words.issuperset(one) for one in allowed):
                 continue  # "evaluated: 5808 | without region: 43" beside a line "Region: …"
             if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):

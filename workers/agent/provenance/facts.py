@@ -241,10 +241,12 @@ class Facts:
 
     def spans(self, period: Day) -> bool:
         """Whether a month or a quarter of a year lies between the first and the last day that outputs show, or the
-        outputs show "Q3" without a year and its year elsewhere."""
+        outputs show "Q3" or "Feb" without a year and its year elsewhere."""
         if period.year is None or period.day is not None or (period.month is None and period.quarter is None):
             return False
-        if period._replace(year=None) in self.days and self.known_day(Day(period.year)) is not None:
+        part = period._replace(year=None)
+        is_shown = part in self.days or any(part in family.labels for family in self.families)
+        if is_shown and self.known_day(Day(period.year)) is not None:
             return True
         days = [(day.year, day.month) for day, place in self.days.items() if place.what == "output" and day.day]
         whole = [(year, month) for year, month in days if year is not None and month is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
@@ -67,22 +67,30 @@ _MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january januar jan jänner", "february februar feb", "march märz mar mrz", "april apr", "may mai",
-            "june juni jun", "july juli jul", "august aug", "september sep sept", "october oktober oct okt",
+            "january januar jan jänner jän", "february februar feb", "march märz mär mar mrz", "april apr", "may mai",
+            "june juni jun", "july juli jul", "august aug ago", "september sep sept", "october oktober oct okt",
             "november nov", "december dezember dec dez",
         ),
         1,
     )
     for name in names.split()
 }  # fmt: skip
-_MONTH_BEFORE_DAY = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_AGO = r"(?-i:Ago|AGO)|(?<!year )(?<!month )(?<!week )(?<!day )(?<!s )ago(?=\. (?:de )?(?:19|20)\d\d)"
+"""Spanish shortens agosto to a word that English needs for something else: "a year ago"."""
+
+
+def _one_of(months: Iterable[str]) -> str:
+    return "|".join(_AGO if name == "ago" else name for name in sorted(months, key=len, reverse=True))
+
+
+_MONTH_BEFORE_DAY = _one_of(_MONTHS)
 _IN_SMALL = {
     name: number
     for number, names in enumerate(
         (
-            "janvier enero", "février fevrier febrero", "mars marzo", "avril abril", "mai mayo", "juin junio",
-            "juillet julio", "août aout agosto", "septembre septiembre setiembre", "octobre octubre",
-            "novembre noviembre", "décembre decembre diciembre",
+            "janvier janv enero ene", "février fevrier févr fevr febrero", "mars marzo", "avril avr abril abr",
+            "mai mayo", "juin junio", "juillet juil julio", "août aout agosto", "septembre septiembre setiembre",
+            "octobre octubre", "novembre noviembre", "décembre decembre déc diciembre dic",
         ),
         1,
     )
@@ -90,7 +98,7 @@ _IN_SMALL = {
 }  # fmt: skip
 """French and Spanish months. They are written in small letters, and stand behind the day."""
 _MONTHS |= _IN_SMALL
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = _one_of(_MONTHS)
 _RANKS = {
     "fi": 1, "er": 1, "pr": 1, "se": 2, "zw": 2, "de": 2, "th": 3, "dr": 3, "tr": 3, "te": 3, "fo": 4, "vi": 4,
     "qu": 4, "cu": 4,
@@ -278,7 +286,8 @@ def _goes_on(before: Numeral, one: Numeral) -> bool:
 
 def month_of(text: str) -> int | None:
     """The month that has this text as its name."""
-    return _MONTHS.get(text.rstrip(".").casefold()) if text[:1].isupper() or text in _IN_SMALL else None
+    name = text.rstrip(".")
+    return _MONTHS.get(name.casefold()) if name[:1].isupper() or name in _IN_SMALL else None
 
 
 def scan_dates(text: str) -> list[Numeral]:

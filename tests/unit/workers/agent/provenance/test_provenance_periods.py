@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from provenance_kit import states, traced
 
+from workers.agent.provenance.numerals import Day, scan_days
+
 TABLE = "      orders_2023  orders_2024\nNord         1322         1411\nSued          812          799\n"
 LINES = "orders_2023: 1322\norders_2024: 1411\n"
 RECORD = '{"revenue_2023": 1198000, "revenue_2024": 1342000, "growth": 0.1202}\n'
@@ -258,3 +260,62 @@ def test_a_year_that_only_describes_a_row_is_no_period_of_its_figure() -> None:
     assert "unsourced" not in states("In 2017, Matrix still had a rating of 87.1 %.", films).values()
     opened = "store  opened_year  sales\nNorth         2015    412\nSouth         2019    388\n"
     assert "unsourced" not in states("In 2019 North sold 412.", opened).values()
+
+
+@pytest.mark.parametrize(
+    ("short", "whole", "month"),
+    [
+        ("Ene", "enero", 1),
+        ("Abr", "abril", 4),
+        ("ago.", "agosto", 8),
+        ("Sept.", "septiembre", 9),
+        ("dic", "diciembre", 12),
+        ("Jän.", "Jänner", 1),
+        ("Mär", "März", 3),
+        ("Mai", "Mai", 5),
+        ("Okt.", "Oktober", 10),
+        ("Dez", "Dezember", 12),
+        ("janv.", "janvier", 1),
+        ("févr.", "février", 2),
+        ("avr.", "avril", 4),
+        ("juil.", "juillet", 7),
+        ("août", "août", 8),
+        ("déc.", "décembre", 12),
+    ],
+)
+def test_a_short_month_is_the_month(short: str, whole: str, month: int) -> None:
+    for text in (f"{short} 2024", f"{whole} 2024"):
+        assert [one.day for one in scan_days(text)] == [Day(2024, month)]
+
+
+def test_a_year_ago_is_no_month() -> None:
+    assert [one.day for one in scan_days("It was more a year ago, 2023 was better. Two days ago. 5 are left.")] == [
+        Day(2023)
+    ]
+
+
+HIGHEST = (
+    "  punto  año mes más alto  bicis (alto) mes más bajo  bicis (bajo)\n"
+    "  Norte 2023          Jul         52569          Ene         26086\n"
+    "  Norte 2024          Ago         56222          Ene         24894\n"
+    "  Sur 2023            May         29328          Ago         10750\n"
+    "  Sur 2024            Oct         32621          Ago         15659\n"
+)
+
+
+@pytest.mark.parametrize("token", ["", " [=1:10750]"])
+def test_a_row_of_two_months_is_of_both(token: str) -> None:
+    report = (
+        "| punto | más alto 2023 | más alto 2024 | más bajo 2023 |\n|---|---|---|---|\n"
+        f"| Sur | May (29.328) | octubre (32.621) | Ago (10.750{token}) |\n"
+        "| Norte | Jul (52.569) | Ago (56.222) | Ene (26.086) |\n"
+    )
+    assert "unsourced" not in states(report, HIGHEST).values()
+
+
+def test_a_month_of_a_year_is_known_where_both_are_labels() -> None:
+    gaps = "  año  punto mes  texto\n 2023 Puerto Ene       \n 2023 Puerto Feb    s/d\n 2024 Carril Ago avería\n"
+    months = "mes    2023   2024\nEne  122577 123275\nFeb  126628 129086\nAgo  201507 221770\n"
+    found = states("Faltan Puerto febrero de 2023 y Carril agosto de 2024.", gaps, months)
+    assert "unsourced" not in found.values()
+    assert states("Falta Puerto marzo de 2021.", gaps, months)["marzo de 2021"] == "unsourced"
