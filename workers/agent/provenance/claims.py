@@ -82,7 +82,8 @@ _ABBREVIATION = re.compile(
 _ORDINAL = re.compile(r"(?<![\d.,])\b\d{1,2}\.$")
 """Where commas stand before decimals, "2. Platz" goes on. In English "Tier 2." ends a sentence."""
 _CLAUSE = re.compile(
-    r"[,;:](?=[\s\u2060\u3400-\u9fff])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
+    r"[,;:](?=[\s\u2060\u3040-\u30ff\u3400-\u9fff])|(?<=[%％\u3040-\u30ff\u3400-\u9fff])[,;:](?=[A-Za-z])|"
+    r"[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
     r"et|y|followed by|–|—|vs\.?|versus|against|compared (?:to|with)|contre|frente a|gegenüber|→)(?=[ \u2060])|而|其次"
 )
 

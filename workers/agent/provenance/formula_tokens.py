@@ -9,7 +9,7 @@ from workers.agent.provenance.arithmetic import number
 from workers.agent.provenance.binding import Scene, is_among
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.deriving import Derived
-from workers.agent.provenance.facts import Fact, Facts, is_total_of
+from workers.agent.provenance.facts import Fact, Facts, Label, is_total_of
 from workers.agent.provenance.formulas import Amount, Formula, Operand, compute, written
 from workers.agent.provenance.matching import bounds, direction, in_points, is_level
 from workers.agent.provenance.numerals import Day
@@ -70,7 +70,7 @@ def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
         fault = "unit"
     elif not _sign_fits(claim, result.value, scene):
         fault = "sign"
-    elif not _rows_fit(claim, chosen, scene):
+    elif not _rows_fit(claim, chosen, scene) and not _is_part_of_total(claim, formula, scene, facts):
         fault = "row"
     return Bound(None if fault else Derived("formula", tuple(chosen), result.value), arithmetic, fault)
 
@@ -154,6 +154,33 @@ def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
     if claim.numeral.sign:
         return claim.numeral.sign * value >= 0
     return value >= 0 or is_level(claim, scene) or direction(claim, scene) <= 0
+
+
+def _is_part_of_total(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> bool:
+    """Whether each number of a formula stands in one column of one table, in its total or in a row that the sentence
+    names: "15 of the 21 (71.4 %) had Starter or Team, most money is lost with Enterprise"."""
+    if claim.in_table:
+        return False
+    columns: list[dict[tuple[int, int], bool]] = []
+    for operand in formula.operands:
+        size = abs(operand.value)
+        found: dict[tuple[int, int], bool] = {}
+        for fact in facts.near(size - operand.slack, size + operand.slack, percent=False):
+            if fact.grid is not None and _is_of_cell(fact, operand) and shows(fact, operand):
+                rows = [(family, label) for family, label in fact.keys if family.binds and not family.columns]
+                total = any(is_total_of(label, family) for family, label in rows)
+                named = bool(rows) and all(_is_said(label, claim, scene) for _, label in rows)
+                if total or named:
+                    found[id(fact.grid), fact.column] = not total
+        columns.append(found)
+    shared = set(columns[0]).intersection(*columns[1:]) if columns else set()
+    kinds = [{found[column] for found in columns} for column in shared]
+    return any(kind == {True, False} for kind in kinds)
+
+
+def _is_said(label: Label, claim: Claim, scene: Scene) -> bool:
+    """Whether the claim's sentence names a label."""
+    return scene.place_of(claim, label) >= 0
 
 
 def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:

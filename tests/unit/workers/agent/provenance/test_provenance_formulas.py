@@ -200,3 +200,33 @@ def test_a_token_behind_a_clause_is_of_the_figure_that_it_fits(report: str, figu
 def test_the_model_is_told_what_is_wrong_with_its_token(report: str, fault: str) -> None:
     found = next(one for one in traced(report, TABLE).figures if one.reason == "tag")
     assert found.fault == fault
+
+
+@pytest.mark.parametrize(
+    ("token", "state"),
+    [("[=(1:7+1:8)/1:21*100]", "derived"), ("[=(1:7+1:8)/1:22*100]", "unsourced")],
+)
+def test_a_part_of_a_total_is_of_the_rows_that_its_sentence_names(token: str, state: str) -> None:
+    lost = "plan         lost  MRR\nStarter         7   310\nTeam            8  1058\nBusiness        2   200\n"
+    lost += "Enterprise      4  3560\nTotal          21  5128\n"
+    report = (
+        f"Enterprise matters for money: 15 of 21 (71.4 % {token}) had Starter or Team, but 3,560 were Enterprise's."
+    )
+    assert states(report, lost)["71.4 %"] == state
+
+
+def test_a_part_of_a_total_of_a_row_that_nobody_names_is_not_right() -> None:
+    lost = "plan         lost  MRR\nStarter         7   310\nTeam            8  1058\nTotal          15  1368\n"
+    assert states("Starter had 53.3 % [=1:8/1:15*100] of them.", lost)["53.3 %"] == "unsourced"
+
+
+def test_a_semicolon_without_a_blank_ends_a_clause_in_chinese() -> None:
+    effects = (
+        "school          effect\nCastle Academy    1.57\nFairview Girls    0.99\n"
+        "Brook Lane        0.88\n(total)           3.00\n"
+    )
+    report = (
+        "Castle Academy 一所就贡献1.57个百分点,约占全区变化的52 % [=1:1.57/1:3.00*100];Fairview Girls 贡献0.99个百分点,"
+        "Brook Lane 贡献0.88个百分点。"
+    )
+    assert states(report, effects)["52 %"] == "derived"
