@@ -58,6 +58,8 @@ class Scene(Mentions):
                 continue
             if not isinstance(label, Day) and _is_mostly_in(label, self.words_of(claim)):
                 continue
+            if family.columns and self._is_far(claim, family, label):
+                continue
             if isinstance(label, Day) and any(
                 other is not family and not other.columns and one in allowed for other, one in fact.keys
             ):
@@ -68,6 +70,14 @@ class Scene(Mentions):
                 continue  # "2023, 2024, diff": the difference is of both years
             return label
         return None
+
+    def _is_far(self, claim: Claim, family: Family, label: Label) -> bool:
+        """Whether a claim of prose names only measures beside a column of a date, and all in another clause: "between
+        34 and 52 orders a month: a few of them move the change"."""
+        if claim.in_table or not isinstance(label, Day):
+            return False
+        named = self.allowed(claim, family) or ()
+        return not any(isinstance(one, Day) for one in named) and not chosen(family, self.within(*claim.clause))
 
     def _is_of_one_row(self, claim: Claim, family: Family) -> bool:
         """Whether a figure can be of no total: its row in a table is one of those that the total is of, or its clause

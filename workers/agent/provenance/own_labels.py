@@ -251,7 +251,7 @@ class OwnLabels:
             return None
         if own := self._respective(claim, family):
             return own
-        if own := chosen(family, self._own_remark(claim)):
+        if own := chosen(family, [m for m in self._own_remark(claim) if m not in others]):
             return own
         if self._is_of_others(claim):
             return None

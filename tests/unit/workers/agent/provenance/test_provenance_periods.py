@@ -319,3 +319,26 @@ def test_a_month_of_a_year_is_known_where_both_are_labels() -> None:
     found = states("Faltan Puerto febrero de 2023 y Carril agosto de 2024.", gaps, months)
     assert "unsourced" not in found.values()
     assert states("Falta Puerto marzo de 2021.", gaps, months)["marzo de 2021"] == "unsourced"
+
+
+def test_a_date_behind_since_in_a_bracket_is_not_that_of_the_figure_before() -> None:
+    table = (
+        "tarif      2022      2023      2024\nBase    53000.5   53300.4   50840.1\n"
+        "Total  149195.7  151769.4  153037.8\n"
+    )
+    report = "En 2024, la consommation totale est de 153 038 (+0,8 % sur un an, +2,6 % depuis 2022)."
+    assert states(report, table)["153 038"] == "sourced"
+    assert states(report.replace("2024", "2023"), table)["153 038"] == "unsourced"
+
+
+@pytest.mark.parametrize("token", ["", " [=1:34]"])
+def test_a_measure_behind_a_colon_is_not_that_of_a_column_of_a_year(token: str) -> None:
+    table = (
+        "Por mes:\n"
+        "            pedidos 2023  pedidos 2024  ventas 2023 (GBP)  ventas 2024 (GBP)  variación (GBP)  variación (%)\n"
+        "enero                 39            38            19230.4            13732.6          -5497.8          -28.6\n"
+        "marzo                 34            47            17042.7            21559.8           4517.1           26.5\n"
+        "mayo                  51            52            23343.7            24554.6           1211.0            5.2\n"
+    )
+    report = f"Un mes tiene entre 34{token} y 52 pedidos: unos pocos pedidos grandes mueven la variación."
+    assert "unsourced" not in states(report, table).values()
