@@ -288,6 +288,8 @@ def _direction(claim: Claim, scene: Scene) -> int:
         return way  # "more orders, but 11.7 % below the mean"
     if claim.in_table:
         clause = claim.column
+    elif not _way(clause) and (way := _way_at_the_end(text, claim)):
+        return way
     elif text[start - 1 : start] in ("(", "（", ",", ":") or not (says(DOWN, clause) or says(UP, clause)):
         before = text[claim.span[0] : start]
         cut = max((m.end() for m in re.finditer(r"[;；]|\b(?:and|whereas|while|und|während)\b", before)), default=0)
@@ -296,6 +298,18 @@ def _direction(claim: Claim, scene: Scene) -> int:
 
 
 _NEXT_WORD = re.compile(r"[\s\u2060*_]*([A-Za-zÀ-ÿ]+|[\u3040-\u30ff\u4e00-\u9fff]{1,2})")
+
+
+def _way_at_the_end(text: str, claim: Claim) -> int:
+    """Which way the verb points that a Japanese list ends with: "Aは1,672、Bは239、Cは90減りました"."""
+    behind = text[claim.end : claim.span[1]]
+    if not _KANA.search(behind):
+        return 0
+    found = [(match.start(), way) for cue, way in ((DOWN, -1), (UP, 1)) if (match := cue.search(behind))]
+    return min(found, default=(0, 0))[1]
+
+
+_KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 def _way(text: str) -> int:

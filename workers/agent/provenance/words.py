@@ -92,11 +92,11 @@ DOWN = re.compile(
     r"shr[aiu]nk\w*|sank|reduc\w*|sav(?:e[sd]?|ings?)|spar\w*|erspar\w*|gespart|économi\w*|ahorr\w*|"
     r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
     r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
-    r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|"
+    r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|pierd\w*|"
     r"(?<!au )moins|(?<!al )(?<!lo )(?<!o )menos|darunter|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
     r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|"
-    r"減|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降|缩短|缩减|节省|节约",
+    r"減|低く|少なく|安く|下回|落ち|低(?=\d)|少(?=\d)|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降|缩短|缩减|节省|节约",
     re.IGNORECASE,
 )
 UP = re.compile(
@@ -105,7 +105,7 @@ UP = re.compile(
     r"above|over|improv\w*|add(?:ed|s)|lifts?|lifted|plus|ahead|gestiegen|stieg\w*|steigt|steiger\w*|"
     r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|legt\w*|mehr|höher|über\w*|"
     r"darüber|"
-    r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*)\b|増|上昇|"
+    r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*)\b|増|上昇|高く|より多く|上回|高(?=\d)|"
     r"增长|增加|上升|提高|上涨|高于|多于|升",
     re.IGNORECASE,
 )

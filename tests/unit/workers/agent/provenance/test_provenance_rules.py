@@ -400,10 +400,21 @@ def test_the_scale_in_a_heading_of_the_report_counts_in_each_language(heading: s
     [
         ("Desk: −9.7 %", True), ("Desk: +9.7 %", False), ("Desk fell by 9.7 %.", True), ("Desk rose by 9.7 %.", False),
         ("Desk fiel um 9,7 %.", True), ("Desk下降了9.7%。", True), ("Desk增长了9.7%。", False), ("Lamp fell by 11.0 %.", False),
+        ("Desk pierde 9,7 %.", True), ("Desk gana 9,7 %.", False), ("Desk subió 9,7 %.", False), ("Desk est en baisse de 9,7 %.", True),
+        ("Desk vend 9,7 % de moins.", True), ("Desk est en hausse de 9,7 %.", False), ("Deskは9.7 %低くなった。", True),
+        ("Deskは9.7 %少なくなった。", True), ("Deskは前年を9.7 %下回る。", True), ("Deskは前年を9.7 %上回る。", False),
+        ("Deskは9.7 %高くなった。", False), ("Desk比去年低9.7%。", True), ("Desk比去年高9.7%。", False),
     ],
 )  # fmt: skip
 def test_a_sign_and_the_words_of_a_direction_bind(report: str, ok: bool) -> None:
     assert (not traced(report, YEARS).unsourced) == ok
+
+
+@pytest.mark.parametrize(("verb", "ok"), [("減りました", True), ("増えました", False)])
+def test_the_verb_at_the_end_of_a_japanese_list_is_of_all_its_figures(verb: str, ok: bool) -> None:
+    changes = "プラン  増減_kWh\nPro        -1672\nTempo       -239\nBase          35\n"
+    report = f"増えたのはBase(35 kWh増)だけで、Proは1,672 kWh、Tempoは239 kWh{verb}。"
+    assert (not traced(report, changes).unsourced) == ok
 
 
 @pytest.mark.parametrize("told", ["(4,321.5)", "**(4,321.5)**", "($4,321.5)", "−4,321.5", "(0.12)"])
