@@ -81,6 +81,8 @@ _ABBREVIATION = re.compile(
 )
 _ORDINAL = re.compile(r"(?<![\d.,])\b\d{1,2}\.$")
 """Where commas stand before decimals, "2. Platz" goes on. In English "Tier 2." ends a sentence."""
+_YEARS = re.compile(r"(?<![\w.,/$€£¥+−–-])((?:19|20)\d\d)-((?:19|20)\d\d)(?![\w/–-]|[.,]\d|[\s\u2060]?[%％$€£¥元万])")
+"""Two years with a hyphen between them, as titles of charts have them: they are dates."""
 _CLAUSE = re.compile(
     r"[,;:](?=[\s\u2060\u3040-\u30ff\u3400-\u9fff])|(?<=[%％\u3040-\u30ff\u3400-\u9fff])[,;:](?=[A-Za-z])|"
     r"[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
@@ -146,7 +148,7 @@ class _Cell:
 
 def read_report(report: str) -> Reading:
     """The claims of a report's Markdown, at most of its first 60,000 characters."""
-    text = blanked(report[:MAX_REPORT])
+    text = _YEARS.sub("\\1–\\2", blanked(report[:MAX_REPORT]))
     reading = Reading(text, report[:MAX_REPORT], marks=marks_of(text), names=_names(report[:MAX_REPORT]))
     numerals = with_shared_units(scan(text, reading.marks), text, RANGE)
     tables = list(_tables(text, reading.names))

@@ -342,3 +342,17 @@ def test_a_measure_behind_a_colon_is_not_that_of_a_column_of_a_year(token: str) 
     )
     report = f"Un mes tiene entre 34{token} y 52 pedidos: unos pocos pedidos grandes mueven la variación."
     assert "unsourced" not in states(report, table).values()
+
+
+@pytest.mark.parametrize("dash", ["-", "–"])
+def test_the_years_of_a_quoted_title_are_dates(dash: str) -> None:
+    schools = "school    year  rate\n"
+    schools += "".join(
+        f"{name:9} {year}  {60 + year % 7}.5\n" for name in ("Ashby", "Brook") for year in range(2020, 2025)
+    )
+    district = "District:\nyear  rate  change\n2023  81.3    -1.2\n2024  84.8     3.5\n"
+    report = (
+        f'The chart "District pass rate, 2020{dash}2024" shows the dip of 2021 to 2023 and 3.5 points more in 2024.'
+    )
+    assert "unsourced" not in states(report, schools, district).values()
+    assert states(f'The chart "Rate, 1990{dash}1995" shows it.', schools)["1990"] == "unsourced"
