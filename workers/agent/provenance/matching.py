@@ -71,7 +71,9 @@ def bounds(claim: Claim, text: str) -> list[Bounds]:
         found.append(Bounds(value * one.scale, 0.5 * 10.0**-fine * one.scale, False))
         digits = f"{value:.0f}" if decimals <= 0 and value == int(value) else ""
         zeros = len(digits) - len(digits.rstrip("0"))
-        loose = _loosely(text, one.start, value * one.scale, 10.0 ** (zeros if digits else -decimals) * one.scale)
+        loose = _loosely(
+            text, one.start, value * one.scale, 10.0 ** (zeros if digits else -decimals) * one.scale, one.scale
+        )
         if loose is not None:
             found.append(loose)
         elif zeros >= 3 and len(digits) - zeros >= 2:
@@ -79,14 +81,21 @@ def bounds(claim: Claim, text: str) -> list[Bounds]:
     return found
 
 
-def _loosely(text: str, start: int, value: float, step: float) -> Bounds | None:
+_ROUND = 5
+"""A whole figure that ends with 5 or 0 is a round one: "about 75" may be 74.2."""
+
+
+def _loosely(text: str, start: int, value: float, step: float, scale: float) -> Bounds | None:
     """The sizes that a figure stands for by the words before it ("about 1,000", "over 1,000"); None without any.
 
     `step` is the size of its last digit that is no zero. "About" and "nearly" reach no further than half the figure,
-    however few digits it has. On the wrong side of "over" or "under" a real figure may be a tenth away.
+    however few digits it has. "About 77" is rounded to what it shows: 76.3 is 76. On the wrong side of "over" or
+    "under" a real figure may be a tenth away.
     """
     near, wrong = min(step, value / 2), min(step, value / 10)
-    reaches = ((OVER, wrong, step), (UNDER, value, wrong), (NEARLY, near, wrong), (ABOUT, near, near))
+    is_round = step > scale or (step == scale and round(value / scale) % _ROUND == 0)
+    about = near if is_round else min(near, step / 2)
+    reaches = ((OVER, wrong, step), (UNDER, value, wrong), (NEARLY, near, wrong), (ABOUT, about, about))
     for cue, down, up in reaches:
         if cue.search(text, max(0, start - 16), start):
             return Bounds(value + (up - down) / 2, (down + up) / 2, True)

@@ -671,7 +671,8 @@ def test_a_sentence_of_thousands_of_figures_is_read_in_pieces() -> None:
 @pytest.mark.parametrize(
     ("words", "shown_value"),
     [("about 1000", "120"), ("about 1000", "1900"), ("nearly 1000", "120"), ("almost 1000", "1400"),
-     ("over 2000", "1400"), ("more than 1 million", "120000"), ("less than 1000", "1400"), ("约1000", "120")],
+     ("over 2000", "1400"), ("more than 1 million", "120000"), ("less than 1000", "1400"), ("约1000", "120"),
+     ("about 77", "76.3"), ("rund 77", "77.6"), ("約77", "76.3"), ("約129.3万", "1292400"), ("about 12.5", "12.6")],
 )  # fmt: skip
 def test_words_such_as_about_do_not_make_a_round_figure_fit_any_value(words: str, shown_value: str) -> None:
     assert set(states(f"There were {words} orders.", f"orders: {shown_value}").values()) == {"unsourced"}
@@ -680,7 +681,8 @@ def test_words_such_as_about_do_not_make_a_round_figure_fit_any_value(words: str
 @pytest.mark.parametrize(
     ("words", "shown_value"),
     [("about 1000", "960"), ("nearly 1000", "980"), ("over 1000", "1900"), ("over 100", "120"), ("under 1000", "120"),
-     ("just over 1 million", "1040000"), ("about 1.2 million", "1234567"), ("约1000", "980"), ("knapp 500", "487")],
+     ("just over 1 million", "1040000"), ("about 1.2 million", "1234567"), ("约1000", "980"), ("knapp 500", "487"),
+     ("about 77", "76.6"), ("約77", "77.15"), ("about 75", "74.2"), ("rund 120", "117.3"), ("約129.2万", "1292400")],
 )  # fmt: skip
 def test_words_such_as_about_let_a_round_figure_stand_for_one_near_it(words: str, shown_value: str) -> None:
     assert set(states(f"There were {words} orders.", f"orders: {shown_value}").values()) == {"sourced"}
