@@ -24,7 +24,7 @@ from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.pools import Said, from_pool
 from workers.agent.provenance.tokens import Token, find_tokens
-from workers.agent.provenance.words import CURRENCIES, TOTAL, says
+from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, TOTAL, says
 from workers.agent.provenance.workbench import Workbench
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
@@ -332,8 +332,8 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         if each.against == "row" and each.fact.turn == 0 and sign_fits(claim, each.fact, work.scene)
     ]
     if unit := claim.numeral.unit:
-        own = [each for each in fits if each.fact.unit == unit and each.fact.words & work.scene.words_of(claim)]
-        if own and not any(each.fact.unit == unit for each in wrong):
+        own = [each for each in fits if _is_in(unit, each.fact) and each.fact.words & work.scene.words_of(claim)]
+        if own and not any(_is_in(unit, each.fact) for each in wrong):
             return own[0]  # only this one is said in the unit of the claim
     if (
         wrong
@@ -347,6 +347,11 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
         if any(_has_own(claim, each.fact, work) for each in wrong):
             return None
     return fits[0] if fits else None
+
+
+def _is_in(unit: str, fact: Fact) -> bool:
+    """Whether a fact has a unit, or none and the words beside it name it: 39 in "Days from order to return"."""
+    return fact.unit == unit or (not fact.unit and any(SAME_UNIT.get(word) == unit for word in fact.words))
 
 
 def _says_the_row(fact: Fact, claim: Claim, wrong: Sequence[Candidate], work: _Work) -> bool:

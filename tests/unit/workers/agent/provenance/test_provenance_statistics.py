@@ -92,3 +92,13 @@ def test_a_multiple_of_a_statistic_follows(output: str, report: str) -> None:
 )
 def test_another_multiple_does_not(output: str, report: str, figure: str) -> None:
     assert states(report, output)[figure] == "unsourced"
+
+
+def test_a_figure_in_days_is_of_the_row_that_is_in_days() -> None:
+    outputs = (
+        "Days from order to return: {'count': 103.0, 'mean': 14.2, 'max': 39.0}\n\n"
+        "region    Q3  Q4\nMidlands  39  41\nExport    12  17\nSouth     22  35\n"
+    )
+    report = "The export is of this month and the longest return took 39 days."
+    assert states(report, outputs) == {"39 days": "sourced"}
+    assert states(report.replace("39", "35"), outputs) == {"35 days": "unsourced"}
