@@ -49,6 +49,8 @@ _CONTRAST = re.compile(
 
 _COMPARED = re.compile(
     r"(?:\b(?:compared (?:to|with)|relative to|in contrast to|unlike|(?:up|down) from|im Gegensatz zu|anders als|"
+    r"(?:the same|as \w{2,12}) as|(?:gleich\w*|(?:eben|genau)?so \w{2,12}) wie|mêmes? qu(?:e|['’](?:en)?)|"
+    r"(?:igual|mism[ao]s?) que|"
     r"contrairement à|a diferencia de|versus|vs\.?|than|gegenüber|ggü\.?|verglichen mit|im Vergleich zu|"
     r"(?:mehr|weniger|\w{3,20}er)\b[^.;:]{0,30}\bals|par rapport à|(?:plus|moins)\b[^.;:]{0,30}\bqu[e']|frente a|"
     r"against(?:[\s\u2060]+the[\s\u2060]+(?:average|mean|level)[\s\u2060]+(?:of|in))?|"

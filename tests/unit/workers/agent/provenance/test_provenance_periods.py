@@ -356,3 +356,19 @@ def test_the_years_of_a_quoted_title_are_dates(dash: str) -> None:
     )
     assert "unsourced" not in states(report, schools, district).values()
     assert states(f'The chart "Rate, 1990{dash}1995" shows it.', schools)["1990"] == "unsourced"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Hollins fell to fourth place in 2024, although its rate of 89.8 % is almost the same as in 2021.",
+        "Hollins fiel 2024 auf Platz vier, obwohl die Quote mit 89,8 % fast so hoch wie 2021 ist.",
+        "Hollins recule en 2024, bien que son taux de 89,8 % soit presque le même qu'en 2021.",
+        "Hollins baja en 2024, aunque su tasa del 89,8 % es casi igual que en 2021.",
+    ],
+)
+def test_the_year_that_a_figure_is_the_same_as_is_not_its_own(report: str) -> None:
+    rates = "Pass rate (%):\nschool   2021   2023   2024\nHollins  90.1   83.4   89.8\nAshby    64.2   70.5   71.3\n"
+    assert "unsourced" not in states(report, rates).values()
+    wrong = report.replace("2024", "2023")
+    assert "unsourced" in states(wrong, rates).values()
