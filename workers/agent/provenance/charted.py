@@ -61,10 +61,10 @@ def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -
 def _leaves_out(fact: Fact, claim: Claim, backing: Fact, scene: Scene) -> bool:
     """Whether a chart says nothing of the things that a claim or its row names: the month of one shop beside a line
     that is the sum of all shops."""
-    named = scene.of_text(claim.row) if claim.in_table else scene.within(*claim.clause)
-    things = {m.label for m in named if not isinstance(m.label, Day) and scene.is_of_rows(m)}
-    things |= {label for family, label in backing.keys if family.binds and not family.columns}
-    things = {label for label in things if not isinstance(label, Day)}
+    mentions = scene.of_text(claim.row) if claim.in_table else scene.within(*claim.clause)
+    named = [mention.label for mention in mentions if scene.is_of_rows(mention)]
+    named += [label for family, label in backing.keys if family.binds and not family.columns]
+    things = {label for label in named if not isinstance(label, Day)}
     words = fact.words | (fact.grid.title if fact.grid is not None else frozenset())
     own = {label for _, label in fact.keys}
     return bool(things) and own.isdisjoint(things) and not any(words.issuperset(label) for label in things)
