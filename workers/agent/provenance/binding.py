@@ -46,30 +46,33 @@ class Scene(Mentions):
             if is_total_of(label, family):
                 if self._is_of_one_row(claim, family):
                     return label
-                continue
-            if family.columns and not (isinstance(label, Day) or self._names_column(claim, family)):
-                continue
-            if family.titles and not claim.in_table:
-                named = chosen(family, self.within(*claim.clause))
-                if named is None or label in named:
-                    continue
-            allowed = self.allowed(claim, family)
-            if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
-                continue
-            if not isinstance(label, Day) and _is_mostly_in(label, self.words_of(claim)):
-                continue
-            if family.columns and self._is_far(claim, family, label):
-                continue
-            if isinstance(label, Day) and any(
-                other is not family and not other.columns and one in allowed for other, one in fact.keys
-            ):
-                continue  # "highest in May, lowest in Aug": a row of two months is of both
-            if family.lines and any(not isinstance(one, Day) and fact.words.issuperset(one) for one in allowed):
-                continue  # "evaluated: 5808 | without region: 43" beside a line "Region: …"
-            if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
-                continue  # "2023, 2024, diff": the difference is of both years
-            return label
+            elif self._tells_apart(claim, family, label) and not self._is_excused(claim, fact, family, label):
+                return label
         return None
+
+    def _tells_apart(self, claim: Claim, family: Family, label: Label) -> bool:
+        """Whether the labels of a family can contradict a claim. Those of columns and titles do where it names one."""
+        if family.columns and not (isinstance(label, Day) or self._names_column(claim, family)):
+            return False
+        if family.titles and not claim.in_table:
+            named = chosen(family, self.within(*claim.clause))
+            return named is not None and label not in named
+        return True
+
+    def _is_excused(self, claim: Claim, fact: Fact, family: Family, label: Label) -> bool:
+        """Whether a claim may be of the fact with this label, although it does not name it."""
+        allowed = self.allowed(claim, family)
+        if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
+            return True
+        if family.columns and self._is_far(claim, family, label):
+            return True
+        if family.lines and any(not isinstance(one, Day) and fact.words.issuperset(one) for one in allowed):
+            return True  # "evaluated: 5808 | without region: 43" beside a line "Region: …"
+        if not isinstance(label, Day):
+            # "2023, 2024, diff": the difference is of both years
+            return _is_mostly_in(label, self.words_of(claim)) or all(isinstance(one, Day) for one in allowed)
+        # "highest in May, lowest in Aug": a row of two months is of both
+        return any(other is not family and not other.columns and one in allowed for other, one in fact.keys)
 
     def _is_far(self, claim: Claim, family: Family, label: Label) -> bool:
         """Whether a claim of prose names only measures beside a column of a date, and all in another clause: "between
