@@ -31,6 +31,7 @@ HELD_OUT_7 = Path(__file__).with_name("held_out_7.yaml")
 HELD_OUT_8 = Path(__file__).with_name("held_out_8.yaml")
 HELD_OUT_9 = Path(__file__).with_name("held_out_9.yaml")
 HELD_OUT_10 = Path(__file__).with_name("held_out_10.yaml")
+HELD_OUT_11 = Path(__file__).with_name("held_out_11.yaml")
 SETTLED_ON = Path(__file__).with_name("settled_on.yaml")
 
 
@@ -76,13 +77,14 @@ def generated(count: int, first: int = 0) -> Measured:
 
 def by_hand(path: Path) -> Iterator[tuple[Facts, list[dict[str, Any]]]]:
     """The facts of each world of a set that was written by hand, and its reports."""
-    for steps, reports in _worlds(path):
-        yield facts_of([steps]), reports
+    for turns, reports in _worlds(path):
+        yield facts_of(turns), reports
 
 
-def _worlds(path: Path) -> Iterator[tuple[list[Step], list[dict[str, Any]]]]:
+def _worlds(path: Path) -> Iterator[tuple[list[list[Step]], list[dict[str, Any]]]]:
     for world in yaml.safe_load(path.read_text(encoding="utf-8")):
-        yield _steps(world), world["reports"]
+        turns = [world["earlier"], world] if "earlier" in world else [world]
+        yield [_steps(turn) for turn in turns], world["reports"]
 
 
 def held_out(path: Path = HELD_OUT) -> Measured:
@@ -98,7 +100,7 @@ def held_out(path: Path = HELD_OUT) -> Measured:
 
 
 def first_drafts(path: Path = HELD_OUT_8) -> Measured:
-    """The eighth, ninth or tenth set: what a model wrote before the check said anything. Each has a fault or more."""
+    """The eighth to the eleventh set: what a model wrote before the check said anything. Each has a fault or more."""
     measured = Measured()
     for facts, reports in by_hand(path):
         for report in reports:
@@ -262,10 +264,10 @@ def processor_ms(count: int, first: int = 0) -> list[float]:
 def processor_ms_by_hand(path: Path) -> list[float]:
     """The same for a set by hand; reading the outputs is counted for each report."""
     taken = []
-    for steps, reports in _worlds(path):
+    for turns, reports in _worlds(path):
         for report in reports:
             started = time.process_time()
-            trace(report["report"], facts_of([steps]))
+            trace(report["report"], facts_of(turns))
             taken.append((time.process_time() - started) * 1_000)
     return sorted(taken)
 
