@@ -164,9 +164,9 @@ def test_first_drafts_of_long_reports_are_hardly_ever_sent_back_and_most_slips_a
 @pytest.mark.long
 def test_first_drafts_of_questions_with_follow_ups_have_few_flags_and_most_slips_are_found() -> None:
     drafts = first_drafts(HELD_OUT_11)
-    assert (drafts.reports, drafts.figures) == (24, 4_336)
-    assert drafts.flagged <= 73  # as it was found: no rule was made with this set
+    assert (drafts.reports, drafts.figures) == (24, 4_334)
+    assert drafts.flagged <= 28  # 73 by the rules of the morning on which it was written
     assert drafts.found["digits"] >= 27
-    assert drafts.found["row"] >= 40  # those missed stand in rows of totals, or pass as another row of the same words
+    assert drafts.found["row"] >= 41  # those missed stand in rows of totals, or pass as another row of the same words
     assert drafts.found["sign"] == 2
     assert drafts.planted["words"] == 6  # none is found: ranks, counts and directions in words are for the judge
