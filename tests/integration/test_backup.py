@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -79,7 +79,8 @@ def services(home: Path, people: LocalSlack, redis_url: str, script: Path) -> It
 def kill_all(processes: Processes) -> None:
     family = [psutil.Process(each.pid) for each in processes.running.values() if each.poll() is None]
     for process in [*family, *(child for each in family for child in each.children(recursive=True))]:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):  # the end of its parent may have ended it
+            process.kill()
 
 
 def done(home: Path, key: ThreadKey, turns: int) -> bool:
