@@ -8,15 +8,17 @@ from typing import Final
 
 from core.slack.markdown import source_lines, top_headings
 
+_UNSPACED_METHOD: Final = "方法|步骤|分析过程|手順|手法"
+_UNSPACED_LIMITS: Final = "局限|限制|数据清洗|制約|限界|注意点|データの整形"
 _METHOD: Final = re.compile(
     r"\b(?:methods?|methodology|approach|how (?:i|we) (?!would|should|could|might)|how it was|steps taken)\b"
     r"|\b(?:methodik|methode|vorgehen|méthode|método|metodología)\b"
-    r"|方法|步骤|分析过程|手順|手法",
+    rf"|{_UNSPACED_METHOD}",
     re.IGNORECASE,
 )
 _LIMITS: Final = re.compile(
     r"\b(?:limits?|limitations?|caveats?|(?:data )?cleaning|repairs?|einschränkungen|grenzen|datenbereinigung|limites|"
-    r"limitations|nettoyage|límites|limitaciones|limpieza)\b|局限|限制|数据清洗|制約|限界|注意点|データの整形",
+    rf"limitations|nettoyage|límites|limitaciones|limpieza)\b|{_UNSPACED_LIMITS}",
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(
@@ -40,7 +42,7 @@ _BESIDE: Final = frozenset(
 )
 """What else a heading may say beside its method or limits."""
 _UNSPACED: Final = re.compile(
-    r"方法|步骤|分析过程|手順|手法|局限|限制|数据清洗|制約|限界|注意点|データの整形"
+    rf"{_UNSPACED_METHOD}|{_UNSPACED_LIMITS}"
     r"|本次|本报告|已知|注意事项|前提|假设|说明|数据|质量|来源|口径|分析|计算|统计|研究|处理|过程|性|与|和|及|的"
     r"|今回|について|および|データ|集計|検証|計算|の|と|や"
 )

@@ -40,7 +40,7 @@ def find_tokens(report: str) -> tuple[str, list[Token]]:
         kept.append(report[at : match.start()])
         length += match.start() - at
         at = match.end()
-        inside = match[1] if match[1] is not None else match[2]
+        inside = match[1] or match[2] or ""
         operand = read_operand(inside)
         found.append(Token(length, operand, None if operand is not None else read_formula(inside)))
     kept.append(report[at:])
