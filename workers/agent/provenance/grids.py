@@ -126,19 +126,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     groups = Family(columns=True)
     header, over = _with_periods(header, over or {})
     width = max((len(row) for _, row in rows), default=0)
-    numeric = [is_numeric(at, rows, values) for at in range(width)]
-    labels = [
-        at
-        for at in range(width)
-        if not (numeric[at] or (at and _is_empty(at, rows))) or (at == 0 and _is_index(at, rows, header, numeric))
-    ]
-    counts_up = width > 1 and [row[0] for _, row in rows] == [str(n) for n in range(len(rows))]
-    if counts_up:
-        labels = [at for at in labels if at]
-    elif _is_level_behind(labels, rows):
-        labels.append(len(labels))
-    if all(at in labels for at in range(width)):
-        labels = labels[:-1]
+    labels, counts_up = _label_columns(header, rows, values, width)
     names = tuple(key_of(f"{over.get(at, '')} {header[at]}") if at < len(header) else () for at in range(width))
     grid = Grid(
         names=names, rows=len(rows) if total_rows is None else total_rows, whole=total_rows in (None, len(rows))
@@ -184,6 +172,27 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
             found.facts.append(fact)
     found.grids.append(grid)
     return grid
+
+
+def _label_columns(
+    header: Sequence[str],
+    rows: Sequence[tuple[int, Sequence[str]]],
+    values: Sequence[Sequence[Numeral | None]],
+    width: int,
+) -> tuple[list[int], bool]:
+    """The columns that name the rows, and whether the first one only counts them, from 0."""
+    numeric = [is_numeric(at, rows, values) for at in range(width)]
+    labels = [
+        at
+        for at in range(width)
+        if not (numeric[at] or (at and _is_empty(at, rows))) or (at == 0 and _is_index(at, rows, header, numeric))
+    ]
+    counts_up = width > 1 and ["".join(row[:1]) for _, row in rows] == [str(n) for n in range(len(rows))]
+    if counts_up:
+        labels = [at for at in labels if at]
+    elif _is_level_behind(labels, rows):
+        labels.append(len(labels))
+    return labels[:-1] if len(labels) == width else labels, counts_up
 
 
 def _labels_of(names: Sequence[tuple[Family, str]]) -> list[tuple[Family, Label]]:
@@ -257,7 +266,7 @@ def _is_level_behind(labels: Sequence[int], rows: Sequence[tuple[int, Sequence[s
     """Whether the numbers behind the labels are the last level of an index, as pandas prints `groupby([a, b])`: rows
     leave the labels blank that the row above has, and count on in years, quarters or months."""
     at = len(labels)
-    if not at or list(labels) != list(range(at)) or not rows[0][1][0].strip():
+    if not at or list(labels) != list(range(at)) or not "".join(rows[0][1][:1]).strip():
         return False
     groups: list[list[int]] = []
     for _, row in rows:
