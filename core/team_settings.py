@@ -431,6 +431,8 @@ NoLimit = Annotated[int, Field(ge=0)]
 class FairnessSettings(Table):
     """`[fairness]`: how many turns run at once on all nodes; 0: no limit. Other turns wait, oldest first.
 
+    A stop, and a command that asks no model and runs no cell (“status”, “schedules”), waits for none of these limits.
+
     Keep `running` below the places of all workers (`count` × `turns`), so that the next turn finds a place.
     """
 

@@ -39,6 +39,7 @@ class Command(BaseModel):
     keeps: bool = False
     at_once: bool = False
     session: bool = True
+    light: bool = False
     files: bool = False
 
     @property
@@ -120,6 +121,11 @@ def argument_of(kind: str, text: str) -> str:
 def is_command(kind: str) -> bool:
     """Whether a message of this kind is a command."""
     return kind in commands()
+
+
+def is_light(kind: str) -> bool:
+    """Whether a message of this kind is a command that asks no model and runs no cell."""
+    return is_command(kind) and commands()[kind].light
 
 
 def language_of(text: str, otherwise: Language) -> Language:

@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, func, select
 
 from core.commands.registry import NOTE
-from core.language_detection import detect
 from core.preferences import WORKSPACE
 from core.rows import StoredMessage, TurnRow
 from core.steps import Step, load_step, user_of
@@ -22,7 +21,7 @@ from core.store.part import Part, writes
 from core.store.participation import is_root_for_us
 from core.store.preferences import preferences_of
 from core.store.turns import open_turn_of, turn_row
-from core.store.wait_queue import LANGUAGE_CHARS, QueuedThread
+from core.store.wait_queue import QueuedThread, queued_by_mail
 from core.values import TurnStatus
 
 _OPEN: tuple[TurnStatus, ...] = ("running", "waiting")
@@ -69,6 +68,11 @@ class ThreadState:
         return f"{self.thread_id}/new" if turn is None else f"{turn.id}:{len(self.steps[turn.id])}:{self.sent}"
 
     @property
+    def needs_place(self) -> bool:
+        """Whether what it has to do counts against the limits on running turns."""
+        return self.queued is not None and self.queued.needs_place
+
+    @property
     def queued(self) -> QueuedThread | None:
         """The thread as it stands in the wait queue; None when it has nothing to do."""
         turn = self.open_turn
@@ -80,9 +84,8 @@ class ThreadState:
         for message, since in came:
             if message.kind == NOTE:  # it starts nothing
                 continue
-            text = message.text[:LANGUAGE_CHARS]
-            found = found or QueuedThread(self.thread_id, message.user, since, detect(text))
-            found = found.joined(message.user, since, stops=message.kind == "stop")
+            found = found or queued_by_mail(self.thread_id, message.user, since, message.text)
+            found = found.joined(message.user, since, message.kind)
         return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, and_, cast, func, literal, null, select, union_all
 
+from core.commands.registry import is_light
 from core.language_detection import detect
 from core.steps import load_step, user_of
 from core.store import tables as t
@@ -22,23 +23,42 @@ LANGUAGE_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class QueuedThread:
-    """A thread with unread messages or a running turn. `user` asked first, at `since`; `stops`: a stop is unread."""
+    """A thread with unread messages or a running turn. `user` asked first, at `since`.
+
+    `stops`: a stop is unread. `works`: a turn runs, or more than light commands is unread.
+    """
 
     thread_id: str
     user: str
     since: datetime
     language: Language
     stops: bool = False
+    works: bool = True
 
     @property
     def channel(self) -> str:
         """The thread's channel."""
         return ThreadKey.parse(self.thread_id).channel
 
-    def joined(self, user: str, since: datetime, *, stops: bool) -> QueuedThread:
-        """The same with one more unread message."""
-        first = min(self.since, since)
-        return QueuedThread(self.thread_id, self.user or user, first, self.language, self.stops or stops)
+    @property
+    def needs_place(self) -> bool:
+        """Whether it counts against the limits on running turns. A stop must not wait for the turn that it ends."""
+        return self.works and not self.stops
+
+    def joined(self, user: str, since: datetime, kind: str) -> QueuedThread:
+        """The same with one more unread message, of this kind."""
+        return replace(
+            self,
+            user=self.user or user,
+            since=min(self.since, since),
+            stops=self.stops or kind == "stop",
+            works=self.works or not is_light(kind),
+        )
+
+
+def queued_by_mail(thread_id: str, user: str, since: datetime, text: str) -> QueuedThread:
+    """A thread without a running turn, before its unread messages joined. `user` wrote the first one, `text`."""
+    return QueuedThread(thread_id, user, since, detect(text[:LANGUAGE_CHARS]), works=False)
 
 
 def read_wait_queue(db: Connection) -> list[QueuedThread]:
@@ -50,8 +70,8 @@ def read_wait_queue(db: Connection) -> list[QueuedThread]:
             user = user_of(load_step(row.body)) if row.body else ""
             queue[row.thread_id] = QueuedThread(row.thread_id, user, row.since, row.language)
         else:
-            known = queue.get(row.thread_id) or QueuedThread(row.thread_id, row.user, row.since, detect(row.text))
-            queue[row.thread_id] = known.joined(row.user, row.since, stops=row.kind == "stop")
+            known = queue.get(row.thread_id) or queued_by_mail(row.thread_id, row.user, row.since, row.text)
+            queue[row.thread_id] = known.joined(row.user, row.since, row.kind)
     return sorted(queue.values(), key=lambda queued: (queued.since, queued.thread_id))
 
 

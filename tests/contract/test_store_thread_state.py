@@ -126,6 +126,13 @@ def test_a_thread_stands_in_the_wait_queue_as_its_state_says(store: Store, lease
     store.set_turn_status(lease, turn.id, "done")
     both()
     store.drop_messages(lease, [mail.id for mail in store.unread(lease.thread_id)])
+    store.record_message(message(ts="100.000003").model_copy(update={"kind": "status"}))
+    both()
+    assert not store.thread_state(lease.thread_id).needs_place
+    store.record_message(message(ts="100.000004"))
+    both()
+    assert store.thread_state(lease.thread_id).needs_place
+    store.drop_messages(lease, [mail.id for mail in store.unread(lease.thread_id)])
     both()
     assert store.thread_state(lease.thread_id).queued is None
 

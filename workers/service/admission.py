@@ -42,7 +42,7 @@ class Admission:
     def admit(self, thread: QueuedThread) -> Iterator[bool]:
         """Count the thread, whose lease the caller holds, as running in the block; yield False when it must wait.
 
-        A stop command is always admitted: it must not wait for the turn that it ends.
+        One that needs no place is always admitted.
         """
         entry = json.dumps([thread.channel, thread.user, uuid.uuid4().hex])
         if not self._enter(thread, entry):
@@ -68,7 +68,7 @@ class Admission:
         taken = _Taken(self._running().values())
         fitting = []
         for thread in queue:
-            if thread.stops or self._fits(thread, taken):
+            if not thread.needs_place or self._fits(thread, taken):
                 fitting.append(thread)
                 taken.add((thread.channel, thread.user))
         return fitting
@@ -76,12 +76,12 @@ class Admission:
     def held_back(self, queue: Sequence[QueuedThread]) -> dict[str, OwnLimit]:
         """The threads of a queue that a free worker may not take now, each with the limit that holds it back."""
         taken = _Taken(self._running().values())
-        limits = {thread.thread_id: self._own_limit(thread, taken) for thread in queue if not thread.stops}
+        limits = {thread.thread_id: self._own_limit(thread, taken) for thread in queue if thread.needs_place}
         return {thread_id: limit for thread_id, limit in limits.items() if limit}
 
     def _enter(self, thread: QueuedThread, entry: str) -> bool:
         limits = (self._limits.running, self._limits.per_channel, self._limits.per_person)
-        if thread.stops:
+        if not thread.needs_place:
             limits = (0, 0, 0)
         given = (thread.thread_id, entry, KEY_PREFIX, thread.channel, thread.user, *limits, MARK_S)
         return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING, WAITS], *given))

@@ -65,6 +65,7 @@ def give_up_command(context: TurnContext, lease: Lease, state: ThreadState) -> b
 
 def _next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selected | None:
     store, thread_id = context.store, lease.thread_id
+    has_place = state.needs_place
     while True:
         current = state.open_turn
         mail = _mail(context, lease, state)
@@ -89,6 +90,8 @@ def _next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Select
                 row = new_turn(thread_id, number, language, model.name)
                 return Selected(row, state, mail, is_new=True, preferred=preferred(context, mail, state))
         state = store.thread_state(thread_id)
+        if state.needs_place and not has_place:  # what came meanwhile is to be admitted first
+            return None
 
 
 def _mail(context: TurnContext, lease: Lease, state: ThreadState) -> list[StoredMessage]:

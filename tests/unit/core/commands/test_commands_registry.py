@@ -460,3 +460,9 @@ def test_the_words_for_keeping_and_for_ending_schedules_that_models_are_given_ar
 def test_a_report_becomes_a_playbook_in_all_languages_with_its_name_behind_a_colon(text: str, name: str) -> None:
     assert command_in(text) == commands()["playbook"]
     assert argument_of("playbook", text) == name
+
+
+def test_a_light_command_needs_no_session_and_opens_no_turn_of_its_own() -> None:
+    light = [command for command in commands().values() if command.light]
+    assert light
+    assert [each.name for each in light if each.session or each.at_rest not in ("last_turn", "drop")] == []

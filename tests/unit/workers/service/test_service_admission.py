@@ -51,14 +51,16 @@ class Node:
         self.admission = Admission(redis, self.leases, FairnessSettings(**limits))
         self.running = ExitStack()
 
-    def mail(self, number: int, channel: str = "C1", user: str = "U1", kind: str = "text") -> QueuedThread:
+    def mail(
+        self, number: int, channel: str = "C1", user: str = "U1", kind: str = "text", root: int = 0
+    ) -> QueuedThread:
         message = IncomingMessage.model_validate(
             {
                 "team": "T1",
                 "channel": channel,
                 "channel_type": "channel",
                 "ts": f"{number}.000001",
-                "root_ts": f"{number}.000001",
+                "root_ts": f"{root or number}.000001",
                 "user": user,
                 "kind": kind,
                 "text": "how much was sold?",
@@ -136,6 +138,25 @@ def test_a_stop_command_is_always_admitted(node: Node) -> None:
     node.mail(3)
     stop = QueuedThread("T1:C1:3.000001", "U1", NOW, "en", stops=True)
     assert node.begin(stop)
+
+
+@pytest.mark.parametrize("kind", ["status", "schedules", "stop_schedules", "explain"])
+def test_a_command_that_asks_no_model_waits_for_nobody(node: Node, kind: str) -> None:
+    for number in (1, 2):
+        assert node.begin(node.mail(number))
+    command = node.mail(3, kind=kind)
+    assert node.admission.held_back([command]) == {}
+    assert node.admission.admissible([command]) == [command]
+    assert node.begin(command)
+
+
+def test_a_question_beside_such_a_command_waits_as_others_do(node: Node) -> None:
+    for number in (1, 2):
+        assert node.begin(node.mail(number))
+    node.mail(3, kind="status")
+    both = node.mail(4, root=3)
+    assert node.admission.held_back([both]) == {both.thread_id: "person"}
+    assert not node.begin(both)
 
 
 def test_zero_means_no_limit(store: Store, redis: Redis) -> None:
