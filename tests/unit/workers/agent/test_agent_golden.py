@@ -305,7 +305,7 @@ TURNS: dict[str, Turn] = {
     "native_chinese_question_and_answer": turn(*chinese_turn(), language="zh"),
     "native_malformed_and_unread": turn(*malformed_turn()),
     "native_change_of_approach": turn(*stuck_turn()),
-    "native_compacted": turn(*long_turn(), Compacted(context_chars=20_000), earlier=(closed(first_turn()),)),
+    "native_compacted": turn(*long_turn(), Compacted(context_chars=20_300), earlier=(closed(first_turn()),)),
     "fenced_compacted": turn(*long_turn(), Compacted(context_chars=20_000), native_tools=False),
     "native_near_the_limit": turn(*first_turn()[:4], limits=AgentLimits(max_cells=3)),
     "fenced_error_and_empty_reply": turn(*fenced_turn(), native_tools=False),
