@@ -36,6 +36,14 @@ def clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def clip_words(text: str, limit: int) -> str:
+    """The same, cut behind a whole word. Text without a space in its second half is cut anywhere."""
+    if len(text) <= limit:
+        return text
+    whole = re.match(rf".{{{limit // 2},{limit - 1}}}(?=\s)", text, re.DOTALL)
+    return clip(text, limit) if whole is None else whole[0].rstrip() + "…"
+
+
 def clip_escaped(text: str, limit: int) -> str:
     """The same for escaped text. An entity that would be cut in two is left out."""
     return text if len(text) <= limit else _HALF_ENTITY.sub("…", clip(text, limit))

@@ -21,7 +21,7 @@ from core.figure_sources import counts_line, shown_there, source_line, text_with
 from core.phrases import number as number_in
 from core.phrases import say, written
 from core.slack.sanitize import addresses
-from core.slack.text import clip
+from core.slack.text import clip_words
 from core.slack.views.report_badge import badge
 from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.thread_cells import NumberedCell
@@ -57,7 +57,7 @@ def page(given: ReportInput) -> str:
     marked = to_html(with_marks(given.report.strip(), given.sources), known)
     return _template().render(
         language=language,
-        title=clip(lines[0].strip(), _TITLE),
+        title=clip_words(lines[0].strip(), _TITLE),
         question=given.question.strip(),
         about=" · ".join(part for part in (by, compose.footer(given)) if part),
         badge=given.clean_room
@@ -74,7 +74,7 @@ def page(given: ReportInput) -> str:
         ],
         cells=[_cell(one, given) for one in given.numbered.values()],
         past=[
-            {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(_past(one.report))}  # noqa: S704
+            {"question": clip_words(" ".join(one.question.split()), _TITLE), "answer": Markup(_past(one.report))}  # noqa: S704
             for one in given.past
         ],
         foot=say("page_foot", language),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.slack.text import clip, escape, mentions, plain, text_of_blocks, unescape, without_pings
+from core.slack.text import clip, clip_words, escape, mentions, plain, text_of_blocks, unescape, without_pings
 
 BOT = "U0BOT"
 
@@ -73,6 +73,23 @@ def test_a_mention_of_a_longer_id_is_another_mention() -> None:
 def test_a_clipped_text_keeps_its_limit_and_shows_that_it_was_cut() -> None:
     assert clip("abc", 3) == "abc"
     assert clip("abcdef", 4) == "abc…"
+
+
+@pytest.mark.parametrize(
+    ("text", "clipped"),
+    [
+        ("sales by region", "sales by region"),
+        ("sales by regions and by month", "sales by…"),
+        ("sales by region and by month", "sales by…"),
+        ("sales by groups and by month", "sales by…"),
+        ("sales by group and by month", "sales by group…"),
+        ("各地区各月的销售额是多少，哪个地区最好", "各地区各月的销售额是多少，哪…"),
+        ("a http://example.com/a/very/long/link", "a http://examp…"),
+    ],
+)
+def test_a_title_is_cut_behind_a_whole_word_if_there_is_one(text: str, clipped: str) -> None:
+    assert clip_words(text, 15) == clipped
+    assert len(clipped) <= 15
 
 
 def test_signs_of_markdown_that_slack_would_take_for_a_link_are_kept_as_text() -> None:

@@ -15,7 +15,7 @@ from fpdf.fonts import FontFace
 
 from core.figure_sources import counts_line, source_line
 from core.phrases import say
-from core.slack.text import clip
+from core.slack.text import clip, clip_words
 from core.slack.views.report_badge import badge
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, parts_of
@@ -92,7 +92,7 @@ class _Page:
     def __init__(self, given: ReportInput) -> None:
         self._given = given
         self.made = made = _Document()
-        made.set_title(clip(" ".join(given.question.split()), _TITLE))
+        made.set_title(clip_words(" ".join(given.question.split()), _TITLE))
         made.set_lang(given.language)
         made.set_margins(20, 18, 20)
         made.set_auto_page_break(True, 18)
@@ -101,7 +101,7 @@ class _Page:
     def head(self) -> None:
         given = self._given
         title, *_ = given.question.strip().splitlines() or ["…"]
-        self._write(clip(" ".join(title.split()), _TITLE), 17, "B", 8)
+        self._write(clip_words(" ".join(title.split()), _TITLE), 17, "B", 8)
         by = say("report_asked_by", given.language, author=given.asker) if given.asker else ""
         self._quiet(" · ".join(part for part in (by, compose.footer(given)) if part))
         if given.second is not None:

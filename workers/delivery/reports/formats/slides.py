@@ -27,7 +27,7 @@ from pptx.util import Emu, Inches, Pt
 from core.clean_room import CleanRoom
 from core.figure_sources import source_line
 from core.phrases import say
-from core.slack.text import clip
+from core.slack.text import clip, clip_words
 from core.slack.views.report_badge import badge
 from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
@@ -83,7 +83,7 @@ def slides(given: ReportInput) -> bytes:
     planned = plan(given)
     for number, slide in enumerate(planned, 1):
         _draw(deck, slide, f"{number} / {len(planned)}")
-    deck.core_properties.title = _plain(clip(" ".join(given.question.split()), 250))
+    deck.core_properties.title = _plain(clip_words(" ".join(given.question.split()), 250))
     deck.core_properties.author = _plain(given.author or given.model)
     written = io.BytesIO()
     deck.save(written)
@@ -117,7 +117,7 @@ def _first(opening: Part, given: ReportInput) -> Iterator[Slide]:
     """The answer: its first sentence is the message of the deck."""
     asked = " ".join(given.question.split())
     lines = list(opening.lines)
-    title = clip(asked, _TITLE)
+    title = clip_words(asked, _TITLE)
     if lines and not lines[0].bullet:
         title, left = _headline(lines[0])
         lines[:1] = [left] if left else []
@@ -137,7 +137,7 @@ def _headline(line: Line) -> tuple[str, Line | None]:
     is_sentence = lead.strip().endswith(tuple(".!?。！？")) or lead.strip() == text.strip()
     end = len(lead) if lead and is_sentence and len(lead) <= _TITLE else next((e for e in ends if e >= 15), len(text))
     if end > _TITLE:
-        return clip(text, _TITLE), line
+        return clip_words(text, _TITLE), line
     left = _from(line, end)
     return text[:end].strip(), left if left.text.strip() else None
 

@@ -285,6 +285,14 @@ def test_a_line_break_of_a_cell_is_one_and_no_other_html_is() -> None:
     assert "<td>North<br>South<br>&lt;b&gt;x&lt;/b&gt; <code>&lt;br&gt;</code></td>" in html
 
 
+def test_a_long_question_is_the_title_up_to_a_whole_word() -> None:
+    question = "Which region sold most in each month of the year " * 5
+    told = page(case("North.", question=question))
+    title = told.partition("<title>")[2].partition("</title>")[0]
+    assert title.endswith("…")
+    assert set(title.removesuffix("…").split()) <= set(question.split())
+
+
 def test_the_page_speaks_the_language_of_the_thread() -> None:
     html = page(CHINESE)
     assert '<html lang="zh">' in html
