@@ -121,7 +121,7 @@ class Messages(Part):
             t.messages,
             thread_id=message.thread.id,
             received_at=now(),
-            author=storable(author),
+            author=_name(author, message),
             quiet=quiet,
             talk_wanted=talk_wanted,
             **storable(message.model_dump(mode="json", include=set(IncomingMessage.model_fields) - {"root_ts"})),
@@ -214,10 +214,15 @@ def _kept(db: Connection, message: IncomingMessage) -> Row[Any]:
     return db.execute(select(t.messages).where(same).with_for_update()).one()
 
 
+def _name(author: str, message: IncomingMessage) -> str:
+    """The name of a message's author; "" for the bare id, so that whoever needs the name looks it up again."""
+    return "" if author == message.user else storable(author)
+
+
 def _merged(kept: Row[Any], twin: IncomingMessage, author: str, quiet: bool) -> dict[str, Any]:
     """The columns of a stored message after its twin came."""
     return {
-        "author": kept.author or storable(author),
+        "author": kept.author or _name(author, twin),
         "mention": kept.mention or twin.mention,
         "text": kept.text or storable(twin.text),
         "files": _merged_files(kept.files, twin.files),

@@ -204,6 +204,13 @@ def test_twins_become_one_message_that_knows_what_both_knew(store: Store, files_
     assert (kept.mention, kept.files, kept.files_known, kept.author) == (True, (SALES,), True, "Ana")
 
 
+def test_a_bare_id_is_no_name_and_leaves_its_place_to_one_that_comes_later(store: Store) -> None:
+    store.record_message(message(), message().user)
+    assert store.unread(THREAD)[0].author == ""
+    store.record_message(message(), "Ana")
+    assert store.unread(THREAD)[0].author == "Ana"
+
+
 def test_a_twin_with_further_files_adds_them_once(store: Store) -> None:
     store.record_message(message(files=(SALES,)))
     store.record_message(message(files=(SALES, PLAN)))
