@@ -170,7 +170,7 @@ def ask(
 ) -> None:
     """Ask without Slack's servers: the real bot, queue, worker and sandbox, with embedded services.
 
-    Piped, it prints the finished thread alone; progress goes to standard error.
+    Piped or with `--json`, it prints the finished thread alone; progress goes to standard error.
     """
     from tryout.commands import ask as ask_room
     from tryout.commands import ask_input

@@ -35,13 +35,12 @@ def run(
         print("threadbook ask: a question is empty; say what you want to know.", file=sys.stderr)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="threadbook-ask-"))
-    is_piped = not (as_json or interactive or sys.stdout.isatty())
+    is_piped = as_json or not (interactive or sys.stdout.isatty())
     output = show.errors if is_piped else show.console
     try:
-        with running(folder / "home", (lambda _: None) if as_json else partial(show.line, to=output)) as stack:
+        with running(folder / "home", partial(show.line, to=output)) as stack:
             names = stack.slack.names()
-            watch = (lambda _: None) if as_json else show.Transcript(names, output, tasks_only=is_piped)
-            talk = Conversation(stack, CHANNEL, watch)
+            talk = Conversation(stack, CHANNEL, show.Transcript(names, output, tasks_only=is_piped))
             status = talk.say(question, list(files))
             for text in follow_ups:
                 status = talk.say(text, [])
