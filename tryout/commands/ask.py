@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.errors import ThreadbookError
+from core.errors import SettingsError, ThreadbookError
+from core.settings import environment_with
 from core.steps import Finished
 from core.store import TurnRow
 from tryout.commands import show
@@ -34,10 +35,10 @@ def run(
     if not all(text.strip() for text in (question, *follow_ups)):
         print("threadbook ask: a question is empty; say what you want to know.", file=sys.stderr)
         return 2
-    folder = Path(tempfile.mkdtemp(prefix="threadbook-ask-"))
     is_piped = as_json or not (interactive or sys.stdout.isatty())
     output = show.errors if is_piped else show.console
     try:
+        folder = _new_folder()
         with running(folder / "home", partial(show.line, to=output)) as stack:
             names = stack.slack.names()
             talk = Conversation(stack, CHANNEL, show.Transcript(names, output, tasks_only=is_piped))
@@ -59,6 +60,18 @@ def run(
         print(f"threadbook ask: {error}", file=sys.stderr)
         return 1
     return 0 if status in ("done", "waiting") else 1
+
+
+def _new_folder() -> Path:
+    """A new folder that is kept: in THREADBOOK_HOME, else among temporary files. Raises SettingsError."""
+    home = environment_with().get("THREADBOOK_HOME", "")
+    if not home:
+        return Path(tempfile.mkdtemp(prefix="threadbook-ask-"))
+    try:
+        Path(home).mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="ask-", dir=Path(home).resolve()))
+    except OSError as error:
+        raise SettingsError(f"THREADBOOK_HOME cannot be used: {error}") from None
 
 
 def _prompt() -> str:

@@ -51,6 +51,25 @@ def homes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return started
 
 
+def test_each_question_gets_a_folder_of_its_own_in_the_home_folder_that_is_set(
+    homes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THREADBOOK_HOME", str(tmp_path / "home"))
+    for _ in range(2):
+        ask.run("What sold?", [], [], as_json=True)
+    assert len(set(homes)) == 2
+    assert {home.parent.parent for home in homes} == {tmp_path / "home"}
+
+
+def test_a_home_folder_that_cannot_be_used_is_named(
+    homes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("THREADBOOK_HOME", str(tmp_path / "file" / "home"))
+    assert (ask.run("What sold?", [], []), homes) == (1, [])
+    assert "THREADBOOK_HOME" in capsys.readouterr().err
+
+
 def test_json_stands_alone_on_standard_output_and_each_step_is_told_on_standard_error(
     homes: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
