@@ -19,6 +19,8 @@ CHARTS: Final = 2
 SERIES: Final = 6
 POINTS: Final = 20
 LABEL: Final = 20
+UNNAMED: Final = "1"
+"""The name of a lone series without one: Slack wants some."""
 _TITLE: Final = 50
 
 ChartKind = Literal["bar", "line"]

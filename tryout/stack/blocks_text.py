@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.slack.charts import UNNAMED
+
 Json = dict[str, Any]
 
 _CHART_DIGITS = 6
@@ -56,14 +58,19 @@ def _table(rows: list[list[Json]]) -> str:
 
 
 def _chart(block: Json) -> str:
-    """A chart as a table: a column for each series."""
-    drawn = block.get("chart") or {}
+    """A chart as a table: a column for each series. What is measured is its head, or stands beside the title."""
+    drawn, title = block.get("chart") or {}, str(block.get("title", ""))
+    axes = drawn.get("axis_config") or {}
+    measured = str(axes.get("y_label", ""))
     series = drawn.get("series") or [{"name": "", "data": drawn.get("segments") or []}]
     labels = [str(point.get("label", "")) for point in series[0].get("data") or ()]
     columns = [[_charted(point.get("value", "")) for point in each.get("data") or ()] for each in series]
-    rows = [["", *(str(each.get("name", "")) for each in series)], *map(list, zip(labels, *columns, strict=False))]
+    names = [str(each.get("name", "")) for each in series]
+    names = [measured or title] if names in ([""], [UNNAMED]) else names
+    rows = [[str(axes.get("x_label", "")), *names], *map(list, zip(labels, *columns, strict=False))]
     cells = [[{"text": text} for text in row] for row in rows]
-    return f"**{block.get('title', '')}**\n\n{_table(cells)}"
+    beside = f" ({measured})" if measured and measured not in names else ""
+    return f"**{title}**{beside}\n\n{_table(cells)}"
 
 
 def _charted(value: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.slack.charts import chart
+from core.slack.charts import chart, pie
 from tryout.commands import ask, show
 from tryout.commands.show import Transcript
 from tryout.demo import reused
@@ -42,6 +42,26 @@ def test_a_message_reads_as_its_blocks_and_falls_back_to_its_text() -> None:
             ),
             "**Rate**\n\n|  | % | n |\n| --- | --- | --- |\n"
             "| a | 33.3333 | 0 |\n| b | 1234568 | 1000000 |\n| c | 0.000123457 | -2.5 |\n| d | 5 | 7 |",
+        ),
+        (
+            chart("bar", "Units", ["a", "b"], [("1", [3, 4])], x="region", y="units sold, in thousands"),
+            "**Units**\n\n| region | units sold, in thousands |\n| --- | --- |\n| a | 3 |\n| b | 4 |",
+        ),
+        (
+            chart("bar", "Units", ["a", "b"], [("units", [3, 4])], x="region", y="units"),
+            "**Units**\n\n| region | units |\n| --- | --- |\n| a | 3 |\n| b | 4 |",
+        ),
+        (
+            chart("line", "Rate", ["a"], [("2025", [3]), ("2026", [4])], x="region", y="%"),
+            "**Rate** (%)\n\n| region | 2025 | 2026 |\n| --- | --- | --- |\n| a | 3 | 4 |",
+        ),
+        (
+            chart("bar", "Units by region", ["a", "b"], [("1", [3, 4])]),
+            "**Units by region**\n\n|  | Units by region |\n| --- | --- |\n| a | 3 |\n| b | 4 |",
+        ),
+        (
+            pie("Shares", [("a", 0.25), ("b", 0.75)]),
+            "**Shares**\n\n|  | Shares |\n| --- | --- |\n| a | 0.25 |\n| b | 0.75 |",
         ),
         ({"type": "unheard_of"}, ""),
     ],

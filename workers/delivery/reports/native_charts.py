@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from core.slack.blocks import Block
-from core.slack.charts import CHARTS, LABEL, POINTS, SERIES, ChartKind, chart, pie
+from core.slack.charts import CHARTS, LABEL, POINTS, SERIES, UNNAMED, ChartKind, chart, pie
 from core.steps import CellRan, ChartData, Scalar, SeriesData
 from workers.delivery.reports.values import ReportInput
 from workers.delivery.reports.whole_charts import is_amount, is_half_labelled
@@ -45,7 +45,7 @@ def native_chart(data: ChartData, cell: CellRan) -> Block | None:
         fits = len(points) == 1 and len(categories) <= SERIES and all(value > 0 for _, value in points[0])
         return pie(title, points[0]) if fits else None
     names = [_label(series.name or (data.y if len(data.series) == 1 else "")) for series in data.series]
-    names = names if len(names) > 1 or names[0] else ["1"]
+    names = names if len(names) > 1 or names[0] else [UNNAMED]
     if "" in names or len(set(names)) < len(names) or not _is_even(data.series[0]):
         return None
     kind: ChartKind = "line" if "line" in kinds else "bar"
