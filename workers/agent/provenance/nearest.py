@@ -18,7 +18,7 @@ _NEAR = 0.5
 
 def nearest(claim: Claim, found: Sequence[Candidate], scene: Scene, facts: Facts) -> tuple[str, ...]:
     """What the model may have meant: the same value elsewhere, then what the outputs show for this row."""
-    same = [each.fact for each in found[:MOST_NEAR]]
+    same = sorted((each.fact for each in found), key=_is_raw)[:MOST_NEAR]
     value = bounds(claim, scene.reading.text)[0].value
     named = ((id(family), label) for family, labels in scene.families_named(claim) for label in labels)
     own = list(islice((fact for fact in facts.labelled(named) if fact.turn == 0), 200))
@@ -29,8 +29,13 @@ def nearest(claim: Claim, found: Sequence[Candidate], scene: Scene, facts: Facts
     close = sorted(close, key=lambda fact: _distance(fact, value, percent=percent))[:MOST_NEAR]
     if not same and not close:
         spread = [f for f in facts.near(value * 0.9, value * 1.1, percent=claim.numeral.unit == "%") if f.turn == 0]
-        close = sorted(spread, key=lambda fact: _distance(fact, value, percent=percent))[:MOST_NEAR]
+        close = sorted(spread, key=lambda fact: (_is_raw(fact), _distance(fact, value, percent=percent)))[:MOST_NEAR]
     return tuple(dict.fromkeys(shown(fact) for fact in [*same, *close]))[:MOST_NEAR]
+
+
+def _is_raw(fact: Fact) -> bool:
+    """Whether no cell showed the fact: a file, a question or code holds it, and a result of a cell is rather meant."""
+    return not fact.place.cell or fact.place.what == "code"
 
 
 def _measure(fact: Fact) -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from provenance_kit import first, states
+from provenance_kit import first, shown, states
+
+from core.steps import Briefed, FileAbstract
 
 ORDERS = (
     "customer  item  qty  hours\nAna       x       4    1\nAna       y       9   12\nBo        x       6   13\n"
@@ -21,3 +23,10 @@ def test_the_nearest_values_are_near_or_of_the_measure_that_is_named() -> None:
     assert first("Cy took 4321 pieces.", ORDERS).near == ()
     assert "17 " in first("Cy took 99 hours.", ORDERS).near[0]
     assert "5 " in first("Cy bought 5.2 pieces.", ORDERS).near[0]
+
+
+def test_printed_results_are_shown_before_raw_numbers_of_files_that_are_nearer() -> None:
+    text = "reading: 100042\nreading: 100041\nreading: 100039\nreading: 100044"
+    file = FileAbstract(path="a.txt", format="txt", size=1, sha256="0" * 64, text=text)
+    near = first("The total is 100,043.5.", Briefed(files=(file,)), shown("sum 101500\n", number=2)).near
+    assert [one.partition(" ")[0] for one in near] == ["101500", "100044", "100042"]
