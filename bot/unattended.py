@@ -31,6 +31,8 @@ log = get_logger(__name__)
 LOOK_EVERY_S = 10.0
 OUTAGE_S = 30.0
 """How long no worker must run, and a question must wait: a service that is started again needs less."""
+START_S = 120.0
+"""The same while this bot has seen no worker yet: on a slow machine both start together, and the bot is there first."""
 MOST_AT_ONCE = 20
 """Threads told in one look, so that many of them do not use up what Slack allows."""
 
@@ -46,6 +48,7 @@ class Unattended:
         self._without_since: float | None = None
         """When the first of the latest looks found no worker, by the monotonic clock."""
         self._told: set[QueuedThread] = set()
+        self._patience_s = START_S
         self._stop = threading.Event()
 
     @contextmanager
@@ -60,7 +63,10 @@ class Unattended:
             looking.join()
 
     def look(self, now: float) -> None:
-        """Tell those who wait, if no worker ran for `OUTAGE_S`; `now` is of the monotonic clock. Raises nothing."""
+        """Tell those who wait, if no worker ran for `OUTAGE_S`, or `START_S` at the start of the bot.
+
+        `now` is of the monotonic clock. Raises nothing.
+        """
         try:
             self._look(now)
         except (RedisError, OursToFix) as error:
@@ -69,11 +75,12 @@ class Unattended:
     def _look(self, now: float) -> None:
         if nodes(self._redis):
             self._without_since = None
+            self._patience_s = OUTAGE_S
             self._told.clear()
             return
         if self._without_since is None:
             self._without_since = now
-        if now - self._without_since < OUTAGE_S:
+        if now - self._without_since < self._patience_s:
             return
         waiting = self._store.wait_queue()
         self._told.intersection_update(waiting)

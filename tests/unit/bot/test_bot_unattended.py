@@ -13,7 +13,7 @@ from redis import RedisError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError
 
 import bot.unattended
-from bot.unattended import OUTAGE_S, Unattended
+from bot.unattended import OUTAGE_S, START_S, Unattended
 from core.installations.tokens import NotInstalled
 from core.queue import Wakes
 from core.slack.fake import FakeSlack
@@ -65,12 +65,12 @@ class Later(datetime):
 
 def test_who_waits_is_told_once(world: World) -> None:
     key = world.asked()
-    for moment in (0.0, OUTAGE_S, 2 * OUTAGE_S):
+    for moment in (0.0, START_S, 2 * START_S):
         world.unattended.look(moment)
     assert len(world.said(key)) == 1
     other = Unattended(store=world.store, slack_of=lambda team: world.writer, redis=world.unattended._redis)
     other.look(0.0)
-    other.look(OUTAGE_S)
+    other.look(START_S)
     assert len(world.said(key)) == 1, "a bot that was started again says it once more"
 
 
@@ -85,6 +85,21 @@ def test_nobody_is_told_while_a_worker_runs_or_is_started_again(world: World) ->
     assert not world.said(key)
 
 
+def test_a_bot_waits_longer_for_the_first_worker_than_for_one_that_is_started_again(world: World) -> None:
+    key = world.asked()
+    world.unattended.look(0.0)
+    world.unattended.look(START_S - 1)
+    assert not world.said(key)
+    world.wakes.announce_node("n1")
+    world.unattended.look(START_S)
+    world.wakes.retire_node("n1")
+    world.unattended.look(START_S + 1)
+    world.unattended.look(START_S + OUTAGE_S)
+    assert not world.said(key)
+    world.unattended.look(START_S + OUTAGE_S + 1)
+    assert len(world.said(key)) == 1
+
+
 def test_a_workspace_that_uninstalled_the_app_keeps_nobody_else_waiting(world: World) -> None:
     gone, key = world.asked("first"), world.asked("second")
 
@@ -97,7 +112,7 @@ def test_a_workspace_that_uninstalled_the_app_keeps_nobody_else_waiting(world: W
     seen: list[str] = []
     unattended = Unattended(store=world.store, slack_of=slack_of, redis=world.unattended._redis)
     unattended.look(0.0)
-    unattended.look(OUTAGE_S)
+    unattended.look(START_S)
     assert (world.said(gone), len(world.said(key))) == ([], 1)
 
 
@@ -106,9 +121,9 @@ def test_a_redis_that_is_away_ends_no_look(world: World, monkeypatch: pytest.Mon
     world.unattended.look(0.0)
     with monkeypatch.context() as away:
         away.setattr(bot.unattended, "nodes", _away)
-        world.unattended.look(OUTAGE_S)
+        world.unattended.look(START_S)
     assert not world.said(key)
-    world.unattended.look(OUTAGE_S)
+    world.unattended.look(START_S)
     assert len(world.said(key)) == 1
 
 
@@ -128,7 +143,7 @@ def test_who_waits_is_told_of_a_redis_that_takes_no_writes_and_not_of_missing_wo
     key = world.asked()
     monkeypatch.setattr(world.unattended._redis, "set", refuse)
     world.unattended.look(0.0)
-    world.unattended.look(OUTAGE_S)
+    world.unattended.look(START_S)
     (said,) = world.said(key)
     assert words in said
     assert "None of my workers" not in said
