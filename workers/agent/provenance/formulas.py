@@ -29,9 +29,12 @@ _CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
 }
-_PLAIN = frozenset((*range(1, 13), 15, 24, 30, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
-"""Numbers that may stand in a formula without a cell: how many values a mean has, units of time, percent and scale. Any
-other number has to come from a cell or a person. With free numbers, a formula could give any value."""
+_UNITS = frozenset((1, 24, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
+"""Numbers of percent, scale and time. They may stand in a formula without a cell."""
+_COUNTS = frozenset((*range(2, 13), 15, 30))
+"""Numbers that may stand there only as a factor or a divisor of numbers with cells: how many values a mean has, how
+many months a rate is for. Any other number has to come from a cell or a person. With free numbers, a formula could give
+any value: 15 of 21 needs the cells of both."""
 _MOST_CHARS = 1_200
 _MOST_PARTS = 400
 
@@ -98,6 +101,8 @@ def read_formula(text: str) -> Formula | None:
         if sum(1 for _ in ast.walk(body)) > _MOST_PARTS:
             return None
         _walk(body, [Amount(1.0, 0)] * len(operands))
+        if any(map(_takes_a_free_number, ast.walk(body))):
+            return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return Formula(source, tuple(operands))
@@ -124,7 +129,7 @@ def _walk(node: ast.expr, amounts: Sequence[Amount]) -> Amount | None:
     match node:
         case ast.Name(id=one) if one[1:].isdigit():
             return amounts[int(one[1:])]
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value in _PLAIN:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value in _UNITS | _COUNTS:
             return Amount(float(value), 0)
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             turned = _walk(inner, amounts)
@@ -142,6 +147,30 @@ def _walk(node: ast.expr, amounts: Sequence[Amount]) -> Amount | None:
             return Amount(_CALLS[call]([each.value for each in known]), max(each.money for each in known))
         case _:
             raise ValueError("not a part of a formula")
+
+
+def _takes_a_free_number(node: ast.AST) -> bool:
+    """Whether a part of a formula adds a count without a cell, gives it to a function, or divides it by a number of a
+    cell."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return _is_free(left) or _is_free(right)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _is_free(left) and _has_operand(right)
+        case ast.Call(args=args):
+            return any(map(_is_free, args))
+        case _:
+            return False
+
+
+def _is_free(part: ast.expr) -> bool:
+    """Whether a part of a formula is a count without any number of a cell."""
+    counts = (one for one in ast.walk(part) if isinstance(one, ast.Constant) and one.value in _COUNTS)
+    return not _has_operand(part) and next(counts, None) is not None
+
+
+def _has_operand(part: ast.expr) -> bool:
+    return any(isinstance(one, ast.Name) and one.id[1:].isdigit() for one in ast.walk(part))
 
 
 def _binary(op: ast.operator, left: Amount | None, right: Amount | None) -> Amount | None:

@@ -62,6 +62,33 @@ def test_a_formula_that_does_not_hold_leaves_its_figure_unsourced(report: str) -
     assert "[=" not in traced(report, TABLE).report
 
 
+@pytest.mark.parametrize(
+    "formula",
+    ["15/1:21*100", "15*100/1:21", "-15/1:21*-100", "sum(7, 8)/1:21*100", "(1:10+5)/1:21*100", "max(1:1, 15)/1:21*100"],
+)
+def test_a_count_without_a_cell_gives_no_figure(formula: str) -> None:
+    lost = "lost in all: 21\nof them early: 10\nof them late: 1\n"
+    found = next(one for one in traced(f"Of them 71.4 % [={formula}] left.", lost).figures if one.text == "71.4 %")
+    assert (found.state, found.fault) == ("unsourced", "unread")
+
+
+@pytest.mark.parametrize(
+    ("figure", "formula"),
+    [
+        ("84", "4*1:21"),
+        ("36", "1:21/7*12"),
+        ("36", "12/7*1:21"),
+        ("5.25", "1:21*15/60"),
+        ("17.4", "365/1:21"),
+        ("79", "100-1:21"),
+        ("52.4 %", "(1-1:10/1:21)*100"),
+    ],
+)
+def test_a_count_without_a_cell_may_multiply_or_divide_what_a_cell_shows(figure: str, formula: str) -> None:
+    lost = "lost in all: 21\nof them early: 10\nof them late: 1\n"
+    assert states(f"It is {figure} [={formula}] by this count.", lost)[figure] == "derived"
+
+
 def test_the_model_is_told_what_its_formula_gives() -> None:
     found = first("North sold 21 % [=(1:120-1:100)/1:100*100] more than South.", TABLE)
     assert found.near[0] == "(120 − 100) / 100 × 100 = 20"
