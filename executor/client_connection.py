@@ -28,8 +28,14 @@ from executor.values import HostInfo, Limits
 from executor.wire import number
 
 _BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
-_PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE}
-"""The machine lacks something now, or what it had is gone (ESTALE). The same request may succeed later."""
+_PASSES = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS),
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),
+    }
+)
+"""The machine lacks something now, its disk takes nothing (the kernel makes a broken one read-only: EROFS), or what it
+had is gone (ESTALE). The same request may succeed later."""
 _CHUNK = 1 << 16
 _LAST = frozenset({"done", "pong", "error"})
 """The answers that end a call, beside `result`."""

@@ -326,8 +326,11 @@ def _key(descriptor: int) -> bytes:
 
 
 def _unlink(path: Path, inode: int) -> None:
-    """Remove our socket, but not that of a host which found nobody listening yet and has taken our place."""
-    with contextlib.suppress(FileNotFoundError):
+    """Remove our socket, but not that of a host which found nobody listening yet and has taken our place.
+
+    On a disk that takes no writes it stays. The next host replaces it.
+    """
+    with contextlib.suppress(OSError):
         if path.stat().st_ino == inode:
             path.unlink()
 
