@@ -250,7 +250,8 @@ class Supervisor:
         # One that was refused leaves the files of the one that works, which in another container it cannot see.
         if self._has_home:
             for file in (ready_file, registry_file, sweep_file):
-                file(self._settings).unlink(missing_ok=True)
+                with suppress(OSError):  # a disk that takes no writes must not keep the processes below from ending
+                    file(self._settings).unlink(missing_ok=True)
         settings = self._settings
         with suppress(RedisError):
             if settings.hands_threads_over:

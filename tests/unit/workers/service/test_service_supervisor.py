@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -207,6 +208,21 @@ def test_a_service_that_worked_takes_its_files_away(tmp_path: Path, wakes: Wakes
     supervisor._stop(wakes)
     assert not module.ready_file(settings).exists()
     assert live_processes(settings) == {}
+
+
+def test_a_service_ends_its_processes_on_a_disk_that_takes_no_writes(
+    tmp_path: Path, wakes: Wakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: Path, missing_ok: bool = False) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    supervisor, ended = Supervisor(load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)), []
+    supervisor._has_home = True
+    for name in ("_forks", "_broker", "_tools", "_session_host"):
+        monkeypatch.setattr(getattr(supervisor, name), "stop", partial(ended.append, name))
+    monkeypatch.setattr(Path, "unlink", read_only)
+    supervisor._stop(wakes)
+    assert ended == ["_forks", "_broker", "_tools", "_session_host"]
 
 
 def test_a_service_that_could_not_store_its_last_sessions_does_not_end_with_0(
