@@ -51,12 +51,12 @@ def test_a_person_with_many_questions_waits_for_herself_and_others_do_not_wait_f
 
 
 def test_a_command_that_asks_no_model_is_answered_while_its_person_waits(tmp_path: Path, redis_url: str) -> None:
-    with service(tmp_path, redis_url, SLOW, toml="[fairness]\nper_person = 1\n") as running:
-        earlier = running.ask("the first question")
-        running.answered(earlier)
-        busy = running.ask("the second question")
-        running.wait_for(lambda: running.status(busy) == "running", "the second turn")
-        running.slack.say("#sales", "ana", "@threadbook explain", thread_ts=earlier.root_ts)
-        running.wait_for(lambda: "The last code" in running.texts(earlier)[-1], "the answer of a command")
+    endless = [[call("run_python", code="import time\ntime.sleep(600)")]]
+    with service(tmp_path, redis_url, endless, toml="[fairness]\nper_person = 1\n") as running:
+        busy = running.ask("the first question")
+        running.wait_for(lambda: running.status(busy) == "running", "the turn")
+        other = running.ask("explain")
+        running.wait_for(lambda: "no code here to explain" in "".join(running.texts(other)), "the answer of a command")
         assert running.status(busy) == "running"
-        running.answered(busy)
+        running.slack.say("#sales", "ana", "@threadbook stop", thread_ts=busy.root_ts)
+        running.wait_for(lambda: running.status(busy) != "running", "the stop")
