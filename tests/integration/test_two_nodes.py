@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,10 +91,10 @@ class Team:
         """SIGKILL to every process of the node at once, as when its power is cut."""
         everybody = psutil.Process(self.services[node].pid)
         family = [everybody, *everybody.children(recursive=True)]
-        for process in family:
-            process.suspend()
-        for process in family:
-            process.kill()
+        for signal in (psutil.Process.suspend, psutil.Process.kill):
+            for process in family:
+                with suppress(psutil.NoSuchProcess):  # some end with their parent, or just ended by themselves
+                    signal(process)
         self.services.pop(node).wait()
         psutil.wait_procs(family, timeout=PATIENCE_S)
 
