@@ -70,7 +70,8 @@ class ThreadState:
     @property
     def needs_place(self) -> bool:
         """Whether what it has to do counts against the limits on running turns."""
-        return self.queued is not None and self.queued.needs_place
+        queued = self.queued
+        return queued is not None and queued.needs_place
 
     @property
     def queued(self) -> QueuedThread | None:
