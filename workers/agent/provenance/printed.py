@@ -293,14 +293,16 @@ def _go_on(first: tuple[int, int], second: tuple[int, int], lines: Sequence[str]
     names = [line[slice(*second)] for line in lines if line[slice(*second)].strip()]
     headed = not lines[0][: second[1]].strip()
     body = [line for line in lines[headed:] if _NO_WORD.search(line, second[1])]
-    if not both or any(line not in body for line in both) or any(map(str.isdigit, "".join(names))):
+    if not both or not all(_NO_WORD.search(line, second[1]) for line in both):
+        return False
+    if any(map(str.isdigit, "".join(names))):
         return False
     if any(line[first[1] - 1] == " " or line[second[0]] == " " for line in both) or len(body) == len(both):
         return False
     if first[0] == 0:
         return len(both) == len(names) and all(line[0] != " " for line in body)
     one_edge = all(name[-1] != " " for name in names)
-    left_out = [line for line in lines if line[slice(*first)].strip() and line not in both]
+    left_out = any(line[slice(*first)].strip() and not line[slice(*second)].strip() for line in lines)
     return not left_out and one_edge and any(name[0] == " " for name in names) and len(names) > len(both)
 
 
@@ -423,7 +425,8 @@ def _columns_of(block: Sequence[str]) -> list[list[str]]:
         elif not one and start is not None:
             spans.append((start, at))
             start = None
-    return [[line[a:b].strip() for a, b in _with_whole_headings(spans, padded)] for line in padded]
+    whole = _with_whole_headings(spans, padded)
+    return [[line[a:b].strip() for a, b in whole] for line in padded]
 
 
 def _with_whole_headings(spans: Sequence[tuple[int, int]], lines: Sequence[str]) -> list[tuple[int, int]]:

@@ -132,6 +132,20 @@ def test_a_log_of_lines_alike_is_not_tried_as_a_table_from_each_of_its_lines(mon
     assert len(tried) <= 8
 
 
+def test_the_edges_of_a_tables_columns_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each row: a long output would take minutes to read."""
+    looked, find = [], printed._with_whole_headings
+
+    def noted(spans: Any, lines: Any) -> Any:
+        looked.append(len(lines))
+        return find(spans, lines)
+
+    monkeypatch.setattr(printed, "_with_whole_headings", noted)
+    table = "".join(f"shop {number:03}  {number * 3 + 1000}\n" for number in range(50))
+    assert states("Shop 049 sold 1147.", f"name      sold\n{table}")["1147"] == "sourced"
+    assert looked == [51]
+
+
 @pytest.mark.parametrize("name", ["(unknown: C012)", "unknown; C012", "Other, small"])
 def test_a_row_whose_name_has_a_sign_and_a_blank_is_a_row_of_its_table(name: str) -> None:
     out = (
