@@ -128,6 +128,8 @@ class Grid:
 
     _columns: dict[int, list[Fact]] | None = None
     _labelled: LabelIndex | None = None
+    _of_rows: frozenset[int] = frozenset()
+    """The ids of the families that label its rows."""
 
     @property
     def columns(self) -> Mapping[int, list[Fact]]:
@@ -147,7 +149,9 @@ class Grid:
         """The facts whose row is named: a label of it is wanted, and so is each one of a family of `wanted`."""
         if self._labelled is None:
             self._labelled = LabelIndex(self.facts)
-        for fact in self._labelled.of((family, label) for family, labels in wanted.items() for label in labels):
+            self._of_rows = frozenset(id(f) for fact in self.facts for f, _ in fact.keys if not f.columns)
+        own = self._of_rows & wanted.keys()
+        for fact in self._labelled.of((family, label) for family in own for label in wanted[family]):
             rows = [(id(family), label) for family, label in fact.keys if not family.columns and id(family) in wanted]
             if rows and all(label in wanted[family] for family, label in rows):
                 yield fact
