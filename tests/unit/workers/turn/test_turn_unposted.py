@@ -68,7 +68,7 @@ def test_who_asked_hears_in_a_direct_message_that_slack_refuses_our_words(
         ("no_permission", "lets only some people post there"),
     ],
 )
-def test_they_hear_it_at_once_and_only_once_where_the_turn_waits_for_an_admin(
+def test_they_hear_it_at_once_where_the_turn_waits_for_an_admin(
     world: World, asked: ThreadKey, error: str, words: str
 ) -> None:
     refuse(world, error)
@@ -76,7 +76,11 @@ def test_they_hear_it_at_once_and_only_once_where_the_turn_waits_for_an_admin(
     (said,) = privately(world)
     assert words in said
     assert "for about two hours" in said
-    for _ in range(MOST_DELAYS + 2):
+
+
+def test_they_hear_it_only_once_until_the_turn_is_given_up(world: World, asked: ThreadKey) -> None:
+    refuse(world, "is_archived")
+    for _ in range(MOST_DELAYS + 3):
         world.run(asked)
     assert len(privately(world)) == 1
     assert world.statuses(asked) == ["failed"]
