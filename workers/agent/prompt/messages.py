@@ -1,8 +1,8 @@
 """The steps of a thread as Chat Completions messages, bounded to a budget.
 
 Order: the system prompt, the thread's earlier turns, this turn. When the prompt is too long, the oldest parts get
-shorter first: earlier turns are shortened, then left out (their files stay described), then the middle of this turn.
-The question and its files stay whole. The last cells and the last errors stay as long as possible.
+shorter first: earlier turns are shortened, then left out (`left_out_turns.py` says what stays of them), then the middle
+of this turn. The question and its files stay whole. The last cells and the last errors stay as long as possible.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from itertools import groupby
 
 from core.phrases import say
 from core.steps import (
-    OUR_CALLS,
     Asked,
     Briefed,
     CellRan,
@@ -23,29 +22,24 @@ from core.steps import (
     Recalled,
     Step,
     Undone,
-    open_question,
-    option_of,
 )
 from core.thread_cells import since_reset
 from core.values import Language
 from workers.agent import guards, stages
-from workers.agent.about_steps import begins_anew, names_set, time_between, was_reset
+from workers.agent.about_steps import time_between, was_reset
 from workers.agent.actions import Message
 from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
 from workers.agent.prompt.drafts import without_cells
+from workers.agent.prompt.left_out_turns import left_out_turns
 from workers.agent.prompt.observation import observation
 from workers.agent.prompt.step_blocks import (
-    FIGURES_CHARS,
     Beside,
     Block,
     Detail,
     Memory,
-    figures_told,
-    files_text,
     questions,
     quoted_name,
     remember,
-    sanitize_name,
     user,
 )
 from workers.agent.provenance import Traced
@@ -67,18 +61,16 @@ _CHECK_EARLIER_CELLS = 6
 _CHECK_CELL_CHARS = 8_000
 _CHECK_LOOKED_UP_CHARS = 600
 _CHECK_CHARS = 22_000
-_CHECK_QUESTIONS = 3
+_CHECK_QUESTIONS, _CHECK_QUESTIONS_CHARS = 30, 6_000
 _CHECK_LEAST_CHARS = 200
 _CHECK_UNSEEN = 60
 _CHECK_NOTES, _CHECK_NOTES_CHARS = 20, 6_000
 _CHECK_ANSWER_CHARS = 4_000
 _CHECK_ROWS, _CHECK_SENTENCE_CHARS = 24, 160
 _CHECK_PLACES = ("output", "table", "count")
-_LEFT_OUT_FILES = 20
-_LEFT_OUT_REPORTS = 20
-_LEFT_OUT_WORDS = 40
-_LEFT_OUT_NAMES = 40
-_WORDS_CHARS = 300
+_STEPS_OF_CUT = 4
+"""Parts of the budget by which earlier turns are cut. The beginning of a prompt stays the same until the next cut, and
+endpoints ask less for a beginning that they know."""
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
 _BARE = Detail(observation=200, code=300, report=500, message=400)
@@ -126,7 +118,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
     text = turn.prompts.render(
         "check",
         charts=[each["name"] for each in charts],
-        earlier=questions(asked, 3_000) if asked else [],
+        earlier=questions(asked, min(_CHECK_QUESTIONS_CHARS, turn.context_chars // 16)) if asked else [],
         answered=_answered(thread[fresh:first]),
         questions=questions(turn.steps, 8_000),
         cells=[
@@ -284,30 +276,44 @@ def _ending(turn: Turn) -> list[Message]:
 
 def _fit(turn: Turn, budget: int) -> list[Message]:
     """The thread's turns as messages of at most the size `budget`. Parts that must stay may exceed it."""
-    draft = _Draft(turn)
-    for shorten in _shortenings(draft):
-        if draft.size <= budget:
-            break
-        shorten()
+    draft = _Draft(turn, budget)
+    draft.shorten(_of_pictures(draft), budget)
+    over, part = max(draft.size - budget, 0), max(budget // _STEPS_OF_CUT, 1)
+    draft.shorten(_of_earlier_turns(draft), draft.size - -(-over // part) * part)
+    draft.shorten(_of_this_turn(draft), budget)
     return draft.messages()
 
 
-def _shortenings(draft: _Draft) -> Iterator[Callable[[], None]]:
-    """Every way to make the prompt shorter, in the order in which they are used.
-
-    Pictures are left out first. In each turn, charts come first and then the pictures that people sent.
-    """
-    now = len(draft.blocks) - 1
+def _of_pictures(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Leaves out pictures. In each turn, charts come first and then the pictures that people sent."""
     for at, detail in enumerate(draft.details):
         if detail.pictures:
             blind = detail._replace(pictures=False)
             places = [*range(1, len(draft.blocks[at])), 0]
             yield from (partial(draft.tell, at, place, blind) for place in places)
-    for at in range(now):
+
+
+def _of_earlier_turns(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Every way to make a prompt shorter that leaves this turn's cells whole, in the order in which they are used.
+
+    The turn before this one stays longest: a follow-up most likely refers to it.
+    """
+    now = len(draft.blocks) - 1
+    for at in range(now - 1):
         for detail in (_SHORT, _BARE):
             yield from (partial(draft.tell, at, place, detail) for place in range(len(draft.blocks[at])))
-    for at in range(now):
+    last = range(max(now - 1, 0), now)
+    yield from (partial(draft.tell, at, place, _SHORT) for at in last for place in range(len(draft.blocks[at])))
+    for at in range(now - 1):
         yield partial(draft.drop, at)
+    for at in last:
+        yield from (partial(draft.tell, at, place, _BARE) for place in range(len(draft.blocks[at])))
+        yield partial(draft.drop, at)
+
+
+def _of_this_turn(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Every way to make this turn's cells shorter, in the order in which they are used."""
+    now = len(draft.blocks) - 1
     blocks = draft.blocks[now]
     errors = _last_errors(blocks)
     newest = [place for place in range(max(len(blocks) - _PROTECTED, 1), len(blocks)) if place not in errors]
@@ -325,20 +331,25 @@ def _last_errors(blocks: Sequence[Block]) -> list[int]:
 class _Draft:
     """The blocks of every turn of a thread, each at a level of detail or left out (None), and their total size."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, room: int) -> None:
         limits = turn.limits
         full = Detail(limits.output_chars, code=20_000, report=20_000, message=12_000, pictures=turn.sees)
         brief = full._replace(observation=limits.output_chars // 4, code=6_000, report=8_000, pictures=False)
-        self._turn = turn
+        self._turn, self._room = turn, room
         self._skipped = max(len(turn.earlier) + 1 - _MAX_TURNS, 0)
         self._dropped = 0
-        self._note = _left_out_turns(turn, self._skipped)
+        self._note = left_out_turns(turn, self._skipped, room)
         self.blocks = [[memory.opening, *memory.episodes] for memory in _memories(turn, self._skipped)]
         self.details = [brief] * (len(self.blocks) - _WHOLE_TURNS) + [full] * min(_WHOLE_TURNS, len(self.blocks))
         self._told: list[list[list[Message] | None]] = [
             [block.render(detail) for block in blocks] for blocks, detail in zip(self.blocks, self.details, strict=True)
         ]
         self.size = weight(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
+
+    def shorten(self, ways: Iterator[Callable[[], None]], most: int) -> None:
+        """Makes the prompt shorter in these ways, one after the other, until its turns have at most this size."""
+        while self.size > most and (way := next(ways, None)) is not None:
+            way()
 
     def tell(self, at: int, place: int, detail: Detail | None) -> None:
         """Sets a block's level of detail. A block that must stay gets the lowest level instead of None."""
@@ -349,12 +360,13 @@ class _Draft:
 
     def drop(self, at: int) -> None:
         """Leaves out the whole turn `at`, the oldest one that is still there. Its files stay described."""
-        note = _left_out_turns(self._turn, self._skipped + at + 1)
+        note = left_out_turns(self._turn, self._skipped + at + 1, self._room)
         self.size += weight(note) - weight(self._note) - sum(size(told) for told in self._told[at] if told)
         self._dropped, self._note = at + 1, note
 
     def messages(self) -> list[Message]:
-        """The messages in order, with a note in place of each run of blocks that is left out."""
+        """The messages in order, with a note in place of each run of blocks that is left out. The note for whole turns
+        stands before the first one that is still there."""
         found: list[Message] = []
         for at in range(self._dropped, len(self.blocks)):
             blocks, told = self.blocks[at], self._told[at]
@@ -362,14 +374,14 @@ class _Draft:
             for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
                 if gone:
                     titles = [block.title for block, _ in run]
-                    left_out = {"turns": 0, "reset": False, "names": [], "reported": [], "words": [], "files": ""}
-                    left_out |= {"cells": titles[-20:], "plan": plan}
+                    nothing = {"turns": 0, "reset": False, "names": [], "made": [], "reported": [], "words": []}
+                    left_out = {**nothing, "files": "", "cells": titles[-20:], "plan": plan}
                     found.append(user(self._turn.prompts.render("left_out", **left_out)))
                 else:
                     found.extend(message for _, one in run for message in one or ())
         if self._note:
-            first = f"{found[0]['content']}\n\n" if found else ""
-            found[:1] = [with_pictures(user(f"{first}{self._note}"), pictures_in(found[0]) if found else ())]
+            first = f"\n\n{found[0]['content']}" if found else ""
+            found[:1] = [with_pictures(user(f"{self._note}{first}"), pictures_in(found[0]) if found else ())]
         return found
 
 
@@ -423,62 +435,6 @@ def _undone_after_answer(steps: Sequence[Step]) -> tuple[str, ...]:
     """The titles of the cells that people took back after the last answer of these steps, where it ended a turn."""
     ends = [place for place, step in enumerate(steps) if isinstance(step, Finished | GaveUp)]
     return tuple(step.title for step in steps[ends[-1] + 1 if ends else len(steps) :] if isinstance(step, Undone))
-
-
-def _left_out_turns(turn: Turn, count: int) -> str:
-    """What replaces the first `count` turns. Their files stay described, the figures of their reports are named, and so
-    is what people noted and answered."""
-    if not count:
-        return ""
-    gone = turn.earlier[:count]
-    briefings = [step for steps in gone for step in steps if isinstance(step, Briefed) and step.files]
-    files = files_text(
-        turn, briefings[-_LEFT_OUT_FILES:], min(turn.limits.files_chars // 2, turn.limits.context_chars // 8)
-    )
-    limit = min(FIGURES_CHARS, turn.context_chars // 16)
-    reported = [line for steps in gone[-_LEFT_OUT_REPORTS:] if (line := _reported(steps, limit))]
-    words = [line for steps in gone for line in _words(steps)][-_LEFT_OUT_WORDS:]
-    while sum(map(weight, words)) > turn.context_chars // 16:
-        words = words[1:]
-    reset = any(map(begins_anew, turn.thread_steps))
-    told = {
-        "turns": count,
-        "reset": reset,
-        "names": names_set(gone, (*turn.earlier[count:], turn.steps))[:_LEFT_OUT_NAMES],
-        "reported": reported,
-        "words": words,
-        "files": files,
-        "cells": [],
-        "plan": "",
-    }
-    return turn.prompts.render("left_out", **told)
-
-
-def _words(steps: Sequence[Step]) -> Iterator[str]:
-    """What people noted, answered or added in a turn after its question, a line each. What they were asked stands
-    before an answer."""
-    said = [place for place, step in enumerate(steps) if isinstance(step, Asked) and not step.left_out]
-    for place, step in enumerate(steps):
-        if not isinstance(step, Noted) and place not in said[1:]:
-            continue
-        assert isinstance(step, Asked | Noted)  # noqa: S101 - `said` holds nothing else; mypy cannot see it
-        asked = open_question(steps[:place]) if isinstance(step, Asked) else None
-        if asked is not None and asked.call_id.startswith(OUR_CALLS):
-            if option_of(step.text, asked) is not None:
-                continue  # it decided something then
-            asked = None
-        question = f"“{one_line(asked.question, _WORDS_CHARS)}” → " if asked is not None else ""
-        yield f"{sanitize_name(step.author or step.user)}: {question}{one_line(step.text, _WORDS_CHARS)}"
-
-
-def _reported(steps: Sequence[Step], limit: int) -> str:
-    """What a turn was asked and the figures that it answered with, in one line; "" when nobody asked anything."""
-    finished = next((step for step in steps if isinstance(step, Finished)), None)
-    asked = next((step.text for step in steps if isinstance(step, Asked) and not step.left_out), "")
-    if finished is None:
-        return f"{one_line(asked, 120)} → no report" if asked.strip() else ""
-    answered = figures_told(finished.sources, limit) or one_line(finished.report, limit)
-    return f"{one_line(asked, 120)} → {answered}"
 
 
 def tokens_of(told: Sequence[Message]) -> int:

@@ -51,7 +51,7 @@ from workers.agent.prompt.observation import observation
 from workers.agent.replies.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.replies.parse import read_reply
 from workers.agent.replies.tools import ASK_USER, FINISH, RUN_PYTHON
-from workers.agent.text import clip, fenced_off, one_line, quoted, shares, shown_line
+from workers.agent.text import KEY_MARK, clip, fenced_off, one_line, quoted, shares, shown_line
 from workers.agent.turn import Episode, Turn, episodes
 
 AUTHOR_CHARS = 60
@@ -401,13 +401,32 @@ def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detai
 
 
 def figures_told(sources: Iterable[FigureSource], limit: int) -> str:
-    """The figures of a report that something backs, each with what it is about, in one line."""
-    figures = (
-        f"{each.figure} ({each.places[0].about})" if each.places and each.places[0].about else each.figure
-        for each in sources
-        if each.state != "unsourced"
-    )
-    return one_line("; ".join(dict.fromkeys(figures)), limit)
+    """The figures of a report that a cell or a file backs, in one line: those of one place together with what it is
+    about. A line that holds its figures says them by itself."""
+    told: dict[str, dict[str, str]] = {}
+    for place, each in enumerate(sources):
+        if each.state == "unsourced" or (each.places and each.places[0].what == "question"):
+            continue
+        about = each.places[0].about.removeprefix(KEY_MARK).strip() if each.places else ""
+        number = re.sub(r"[^\d.,]", "", each.figure)
+        told.setdefault(about or f"{_NOWHERE}{place}", {}).setdefault(number, each.figure)
+    lines = (_told_together(about, list(figures.values())) for about, figures in told.items())
+    return one_line("; ".join(dict.fromkeys(lines)), limit)
+
+
+_NOWHERE = "\0"
+"""Begins what stands for the place of a figure that has none."""
+
+
+def _told_together(about: str, figures: Sequence[str]) -> str:
+    if about.startswith(_NOWHERE):
+        return figures[0]
+    return about if all(_holds(about, figure) for figure in figures) else f"{', '.join(figures)} ({about})"
+
+
+def _holds(text: str, figure: str) -> bool:
+    """Whether a figure stands in a text, and not as a part of a longer number."""
+    return re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d|[.,]\d)", text) is not None
 
 
 def _lost_figures(episode: Episode, text: str, limit: int) -> str:

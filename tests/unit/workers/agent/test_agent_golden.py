@@ -456,7 +456,8 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {
                 "turns": 2,
                 "reset": True,
-                "names": ["total", "df"],
+                "names": ["df", "total"],
+                "made": ["df = pd.read_csv('sales.csv')", "df['net'] = df.amount / 1.19", "total = df.net.sum()"],
                 "reported": ["how much? → 42 EUR (North)"],
                 "words": ["Ben: “Gross or net?” → net", "Ana: amounts are in thousands"],
                 "files": "## Files\n…",
@@ -467,6 +468,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                 "turns": 0,
                 "reset": False,
                 "names": [],
+                "made": [],
                 "reported": [],
                 "words": [],
                 "files": "",

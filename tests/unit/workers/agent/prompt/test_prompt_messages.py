@@ -57,6 +57,7 @@ from workers.agent.actions import AskModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.prompt.messages import check_messages, messages, tokens_of
 from workers.agent.prompt.observation import observation
+from workers.agent.prompt.step_blocks import figures_told
 from workers.agent.provenance import facts_of, trace
 from workers.agent.text import CHARS_PER_TOKEN, clip, tokens_in
 from workers.agent.turn import AgentLimits, Allowance, SourceNote, Turn
@@ -489,6 +490,68 @@ def test_a_short_message_beside_a_long_one_costs_it_nothing() -> None:
     assert long in text(messages(turn(asked(long), asked("Please!", "Ben", "1.1"))))
 
 
+def test_a_wish_at_the_end_of_a_long_question_stays_when_its_turn_is_left_out() -> None:
+    now = long_thread(30, 2)
+    wish = "From now on give every amount in thousand EUR."
+    long = (asked(f"Which depots are the slowest? {'As the boss asked. ' * 20}{wish}"), *now.earlier[3][1:])
+    earlier = (*now.earlier[:3], long, *now.earlier[4:])
+    told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=60_000)))
+    assert "earlier turns of this thread left out" in told[1]["content"]
+    assert wish in told[1]["content"]
+
+
+def test_the_figures_of_one_place_are_told_together_and_a_line_that_holds_them_says_them() -> None:
+    def source(figure: str, about: str) -> FigureSource:
+        return FigureSource(figure=figure, state="sourced", places=(SourcePlace(what="output", about=about),))
+
+    said_of = "→ on time: 77.5 % (734 of 947)"
+    sources = (
+        *(source(figure, said_of) for figure in ("77.5 %", "734", "947")),
+        *(source(figure, "North · late") for figure in ("12", "13.5 %", "13.5")),
+        FigureSource(figure="8", state="derived"),
+        FigureSource(figure="2024", state="given", places=(SourcePlace(what="question", about="the question"),)),
+        FigureSource(figure="9", state="unsourced"),
+    )
+    assert figures_told(sources, 600) == "on time: 77.5 % (734 of 947); 12, 13.5 % (North · late); 8"
+
+
+def test_how_names_were_made_on_which_later_cells_build_stays_when_their_turns_are_left_out() -> None:
+    now = long_thread(30, 2)
+    code = "raw = pd.read_csv('a.csv')\nship = raw.drop_duplicates()\nfor row in ship:\n    total = row\nlook = 1"
+    made = (asked("clean it"), run("1"), cell(code, number=90), Finished(report="Done."))
+    used = (asked("late?"), run("2"), cell("ship['late'] = ship.a > 1", number=91), Finished(report="Done."))
+    earlier = (made, used, *now.earlier[2:])
+    told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=40_000)))[1]["content"]
+    lines = ["raw = pd.read_csv('a.csv')", "ship = raw.drop_duplicates()", "ship['late'] = ship.a > 1"]
+    assert "[How that was made on which later cells build:\n" + "\n".join(lines) + "]\n" in told
+    assert "alive in the session: ship, look, raw.]" in told
+
+
+def test_a_prompt_keeps_its_beginning_until_the_next_cut() -> None:
+    """Endpoints ask less for a beginning that they know."""
+    steps: list[Step] = [asked(), BRIEFED]
+    starts, earlier = [], long_thread(12, 3).earlier
+    for n in range(12):
+        steps += [run(f"x{n}", f"k{n}"), cell(f"x{n}", f"k{n}", n + 40, stdout="o" * 1_500)]
+        told = messages(turn(*steps, earlier=earlier, limits=AgentLimits(context_chars=70_000)))
+        starts.append(told[:6])
+    assert sum(one != other for one, other in pairwise(starts)) <= 2
+
+
+def test_the_turn_before_this_one_stays_longer_than_those_before_it() -> None:
+    now = long_thread(8, 3)
+    told = json.dumps(messages(turn(*now.steps, earlier=now.earlier, limits=AgentLimits(context_chars=60_000))))
+    assert "6 earlier turns of this thread left out" in told
+    assert told.count("c" * 500) == 6, "the code of three cells of each of the last two turns"
+
+
+def test_the_note_of_turns_that_are_left_out_stands_before_those_that_are_told() -> None:
+    now = long_thread(30, 2)
+    told = messages(turn(*now.steps, earlier=now.earlier, limits=AgentLimits(context_chars=40_000)))
+    assert told[1]["content"].startswith("[")
+    assert told[1]["content"].index("left out;") < told[1]["content"].index("# Follow-up")
+
+
 def test_a_question_without_a_report_stays_when_its_turn_is_left_out() -> None:
     now = long_thread(30, 2)
     stopped = (asked("Which month is the weakest?"), GaveUp(reason="stopped", text="Ana asked me to stop."))
@@ -653,6 +716,12 @@ def test_the_judge_sees_question_outputs_and_report() -> None:
         "Files given: sales.csv",
     ):
         assert part in message["content"]
+
+
+def test_the_judge_sees_a_wish_of_many_questions_ago() -> None:
+    wished = (asked("From now on leave out Meyer Tools.", "Ben", "0.1"), finish(), Finished(report="Done."))
+    (message,) = check_messages(turn(asked("and May?"), earlier=(wished, *[FIRST] * 12)), "North.")
+    assert "> From now on leave out Meyer Tools." in message["content"]
 
 
 def test_the_judge_of_a_follow_up_sees_the_cells_that_it_rests_on() -> None:
