@@ -36,7 +36,7 @@ def sections(given: ReportInput, *, charts: bool = True) -> str:
 
 
 def files_line(given: ReportInput) -> str:
-    """The files of the thread in one quiet line of plain text, with what became of each; "" without any."""
+    """The files of the answer in one quiet line of plain text, with what became of each; "" without any."""
     left, right = ("（", "）") if given.language in UNSPACED else (" (", ")")
     mark = _colon(given.language)
     parts = [line.replace("`", "").partition(mark) for line in _files(given)]
@@ -47,6 +47,12 @@ def files_line(given: ReportInput) -> str:
     if more := len(lines) - len(shown):
         shown.append(say("report_more", given.language, count=more))
     return f"{say('report_files', given.language)}{mark}{' · '.join(shown)}"
+
+
+def sources_line(given: ReportInput) -> str:
+    """The data sources that the answer rests on, in one quiet line of plain text; "" without any."""
+    names = dict.fromkeys(one.source for cell in given.used for one in cell.statements if not one.error)
+    return f"{say('report_sources', given.language)}{_colon(given.language)}{' · '.join(names)}" if names else ""
 
 
 def limits(given: ReportInput) -> str:
@@ -138,11 +144,13 @@ def _method(given: ReportInput) -> list[str]:
 
 
 def _files(given: ReportInput) -> list[str]:
-    cells = (*given.earlier, *given.cells)
-    read = {name for cell in cells for name in cell.files_read or ()}
-    told = any(cell.files_read is not None for cell in cells)
+    """The files that came with this turn, and those of turns before that the answer rests on."""
+    read = {name for cell in given.used for name in cell.files_read or ()}
+    told = any(cell.files_read is not None for cell in (*given.earlier, *given.cells))
     lines = []
     for file in given.files:
+        if told and given.behind is not None and file.path not in (*read, *given.new_files):
+            continue
         use = "report_file_read" if file.path in read else "report_file_unread" if told else ""
         told_use = say(use, given.language) if use else ""
         lines.append(_joined(f"`{_code(file.path)}`", given, _shape(given, file), told_use))

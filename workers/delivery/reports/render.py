@@ -74,7 +74,8 @@ def render_report(given: ReportInput) -> Report:
         thread.add(*charts)
     if limits := compose.limits(given):
         thread.add_markdown(sanitize(limits))
-    if quiet := [line for line in (compose.files_line(given), compose.footer(given)) if line]:
+    about = (compose.files_line(given), compose.sources_line(given), compose.footer(given))
+    if quiet := [line for line in about if line]:
         thread.add(kit.context(*(escape(line) for line in quiet)))
     last = []
     if given.second is not None:

@@ -28,7 +28,9 @@ from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
 from workers.agent.about_steps import first_asked
 from workers.agent.code.program import Part, program
+from workers.agent.code.slicing import slice_cells
 from workers.agent.redrawn import as_last_drawn
+from workers.agent.report.rerun import code_to_slice
 
 PAGE = "report.html"
 """The file that holds all of a report."""
@@ -53,6 +55,8 @@ class ReportInput:
     figures gave (None: nobody asked for one). `duration_s` is the whole turn, `spent` what its model calls took, its
     cost in `currency`. `author` is the person who wrote the report in the analyst's place. With a `turn_id` the report
     gets buttons. `past` are the thread's earlier answers, oldest first; `sections` the headings of its fixed layout.
+    `new_files` are the paths of the files that came with this turn, `behind` the ids of the cells that the answer rests
+    on, those of this turn among them; None where nobody looked.
     """
 
     question: str
@@ -76,6 +80,14 @@ class ReportInput:
     turn_id: str = ""
     past: tuple[PastReport, ...] = ()
     sections: tuple[str, ...] = ()
+    new_files: frozenset[str] = frozenset()
+    behind: frozenset[str] | None = None
+
+    @property
+    def used(self) -> tuple[CellRan, ...]:
+        """The cells that the answer rests on, oldest first."""
+        cells = (*self.earlier, *self.cells)
+        return cells if self.behind is None else tuple(cell for cell in cells if cell.cell_id in self.behind)
 
     @cached_property
     def numbered(self) -> Mapping[str, NumberedCell]:
@@ -147,6 +159,15 @@ def _text(asked: Asked, language: Language) -> str:
     )
 
 
+def _behind(earlier: Sequence[CellRan], own: Sequence[CellRan], finished: Finished) -> frozenset[str]:
+    """The ids of the cells that a report rests on: those of its turn, those that show its figures, and what these
+    need."""
+    ids = {cell.cell_id for cell in own}
+    shown = {place.cell_id for source in finished.sources for place in source.places}
+    codes = [(part.cell.cell_id, code_to_slice(part)) for part in program((*earlier, *own))]
+    return frozenset(ids.union(slice_cells(codes, ids | shown).cells))
+
+
 def report_input(
     steps: Sequence[Step],
     language: Language,
@@ -168,6 +189,8 @@ def report_input(
         raise ValueError("this turn has no report yet: its steps hold no Finished")
     asked = [step for step in steps if isinstance(step, Asked)]
     briefed = [step for turn in (*earlier, steps) for step in turn if isinstance(step, Briefed)]
+    own = tuple(step for step in steps if isinstance(step, CellRan))
+    before = tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan))
     return ReportInput(
         question="\n".join(text for step in asked if (text := _text(step, language)).strip()),
         asker=first.author or first.user if (first := first_asked(steps)) is not None else "",
@@ -177,8 +200,8 @@ def report_input(
         author=finished.author,
         second=finished.second,
         sections=finished.sections,
-        cells=tuple(step for step in steps if isinstance(step, CellRan)),
-        earlier=tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan)),
+        cells=own,
+        earlier=before,
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),
         problems=tuple(problem for step in steps if isinstance(step, Briefed) for problem in step.problems),
         model=model,
@@ -189,4 +212,6 @@ def report_input(
         unshown=frozenset(unshown),
         turn_id=turn_id,
         past=tuple(past for turn in earlier for past in _past(turn)),
+        new_files=frozenset(file.path for step in steps if isinstance(step, Briefed) for file in step.files),
+        behind=_behind(before, own, finished),
     )

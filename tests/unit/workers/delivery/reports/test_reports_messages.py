@@ -15,7 +15,7 @@ from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_
 from core.rows import Spent
 from core.slack.blocks import SlackMessage, as_plain_tables, broken_limits, characters
 from core.slack.markdown import closed, headings, plain_text
-from core.steps import Asked, Briefed, FileProblem, Finished, Replied, Usage
+from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, Replied, StatementRan, Step, Usage
 from workers.delivery.reports import Report, ReportInput, render_report, report_input
 from workers.delivery.reports.tables import is_number, to_csv
 
@@ -348,6 +348,27 @@ def test_the_input_is_gathered_from_the_steps_of_a_turn() -> None:
     assert found.earlier == (SHORT.cells[0],)
     assert found.files == SHORT.files[:1]
     assert found.spent == Spent(prompt_tokens=15, completion_tokens=3, cost_micros=40, calls=2)
+
+
+def test_the_lines_below_an_answer_name_the_files_and_sources_that_it_rests_on() -> None:
+    def asks(text: str, *names: str) -> tuple[Step, ...]:
+        files = tuple(FileAbstract(path=name, format="csv", size=1, sha256="a" * 64) for name in names)
+        return (Asked(user="U", author="Ana", text=text, ts=text), *([Briefed(files=files)] if files else []))
+
+    def reads(file: str, code: str, *statements: StatementRan) -> CellRan:
+        read = (file,) if file else ()
+        ran = {"cell_id": code, "call_id": code, "title": code, "status": "ok", "stdout": "7"}
+        return CellRan(code=code, files_read=read, statements=statements, **ran)
+
+    done = Finished(report="It is 7.")
+    first = (*asks("1", "a.csv", "b.csv"), reads("a.csv", "a = 7", StatementRan(source="clinic", sql="SELECT 1")), done)
+    second = (*asks("2"), reads("b.csv", "b = 7"), done)
+    third = (*asks("3", "c.csv"), reads("", "print(a)"), done)
+    shown = str(render_report(report_input(third, "en", earlier=[first, second])).messages)
+    assert "Files: a.csv (read by the code) · c.csv (not used by the code)" in shown
+    assert "Data sources: clinic" in shown
+    shown = str(render_report(report_input((*asks("4"), done), "en", earlier=[first, second])).messages)
+    assert "Files:" not in shown
 
 
 def test_steps_without_a_report_are_refused() -> None:
