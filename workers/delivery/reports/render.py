@@ -60,7 +60,7 @@ def render_report(given: ReportInput) -> Report:
     done, and what it cannot tell, stands on the page and behind the buttons, not in the thread.
     """
     thread = _Thread(given)
-    question = " ".join(given.question.split())
+    question = given.asked
     if question:
         thread.add(kit.quote(clip(question, _QUESTION)))
     report, method = folded(given.report.strip("\n"), given.sections)

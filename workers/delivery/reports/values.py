@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import get_args
 
 from core.clean_room import CleanRoom
 from core.phrases import say
@@ -84,6 +85,11 @@ class ReportInput:
     behind: frozenset[str] | None = None
 
     @property
+    def asked(self) -> str:
+        """What was asked, on one line: a mark stands between messages, and between their lines."""
+        return " · ".join(" ".join(line.split()) for line in self.question.splitlines() if line.strip())
+
+    @property
     def used(self) -> tuple[CellRan, ...]:
         """The cells that the answer rests on, oldest first."""
         cells = (*self.earlier, *self.cells)
@@ -146,11 +152,27 @@ class Report:
     shown: frozenset[str] = frozenset()
 
 
-def _past(steps: Sequence[Step]) -> list[PastReport]:
+def _past(steps: Sequence[Step], language: Language) -> list[PastReport]:
     """The answer of an earlier turn, if it has one."""
     finished = [step.report for step in steps if isinstance(step, Finished)]
-    asked = "\n".join(step.text for step in steps if isinstance(step, Asked) and step.text.strip())
-    return [PastReport(asked, report) for report in finished[-1:]]
+    return [PastReport("\n".join(_questions(steps, language)), report) for report in finished[-1:]]
+
+
+_CHANGED = tuple(say("message_changed", language, text="").strip() for language in get_args(Language))
+
+
+def _questions(steps: Sequence[Step], language: Language) -> list[str]:
+    """What people asked in a turn. Where somebody changed a message in Slack, only its new text."""
+    found: list[tuple[str, str]] = []
+    for step in steps:
+        if not isinstance(step, Asked) or not (text := _text(step, language).strip()):
+            continue
+        if changed := next((words for words in _CHANGED if text.startswith(words)), ""):
+            text = text.removeprefix(changed).strip()
+            last = max((place for place, (user, _) in enumerate(found) if user == step.user), default=len(found))
+            del found[last : last + 1]
+        found.append((step.user, text))
+    return [text for _, text in found]
 
 
 def _text(asked: Asked, language: Language) -> str:
@@ -187,12 +209,11 @@ def report_input(
     finished = next((step for step in reversed(steps) if isinstance(step, Finished)), None)
     if finished is None:
         raise ValueError("this turn has no report yet: its steps hold no Finished")
-    asked = [step for step in steps if isinstance(step, Asked)]
     briefed = [step for turn in (*earlier, steps) for step in turn if isinstance(step, Briefed)]
     own = tuple(step for step in steps if isinstance(step, CellRan))
     before = tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan))
     return ReportInput(
-        question="\n".join(text for step in asked if (text := _text(step, language)).strip()),
+        question="\n".join(_questions(steps, language)),
         asker=first.author or first.user if (first := first_asked(steps)) is not None else "",
         language=language,
         report=finished.report,
@@ -211,7 +232,7 @@ def report_input(
         pictures=pictures or {},
         unshown=frozenset(unshown),
         turn_id=turn_id,
-        past=tuple(past for turn in earlier for past in _past(turn)),
+        past=tuple(past for turn in earlier for past in _past(turn, language)),
         new_files=frozenset(file.path for step in steps if isinstance(step, Briefed) for file in step.files),
         behind=_behind(before, own, finished),
     )

@@ -63,7 +63,7 @@ def _answer(sheet: Worksheet, given: ReportInput) -> None:
     sheet.column_dimensions["A"].width = _PROSE
     sheet.sheet_view.showGridLines = False
     _for_paper(sheet)
-    asked = " ".join(given.question.split())
+    asked = given.asked
     row = 1
     for text, font in ((asked, _font(italic=True, color=_QUIET)), ("", None), *_lines(given)):
         if text:

@@ -83,7 +83,7 @@ def slides(given: ReportInput) -> bytes:
     planned = plan(given)
     for number, slide in enumerate(planned, 1):
         _draw(deck, slide, f"{number} / {len(planned)}")
-    deck.core_properties.title = _plain(clip_words(" ".join(given.question.split()), 250))
+    deck.core_properties.title = _plain(clip_words(given.asked, 250))
     deck.core_properties.author = _plain(given.author or given.model)
     written = io.BytesIO()
     deck.save(written)
@@ -115,7 +115,7 @@ def _plain(text: str) -> str:
 
 def _first(opening: Part, given: ReportInput) -> Iterator[Slide]:
     """The answer: its first sentence is the message of the deck."""
-    asked = " ".join(given.question.split())
+    asked = given.asked
     lines = list(opening.lines)
     title = clip_words(asked, _TITLE)
     if lines and not lines[0].bullet:

@@ -371,6 +371,19 @@ def test_the_lines_below_an_answer_name_the_files_and_sources_that_it_rests_on()
     assert "Files:" not in shown
 
 
+def test_several_messages_stand_apart_above_their_answer_and_a_changed_one_stands_as_it_reads_now() -> None:
+    def asks(user: str, text: str) -> Asked:
+        return Asked(user=user, author=user, text=text, ts=text)
+
+    changed = "Ich habe meine Nachricht geändert. Sie lautet jetzt: Umsatz je Region?"
+    steps = (asks("U1", "Umsatz je Land?"), asks("U2", "und je Monat\nbitte"), asks("U1", changed))
+    given = report_input((*steps, Finished(report="So.")), "de")
+    assert given.question == "und je Monat\nbitte\nUmsatz je Region?"
+    assert given.asked == "und je Monat · bitte · Umsatz je Region?"
+    (first, *_) = render_report(given).messages[0].blocks
+    assert "und je Monat · bitte · Umsatz je Region?" in str(first)
+
+
 def test_steps_without_a_report_are_refused() -> None:
     with pytest.raises(ValueError, match="Finished"):
         report_input((Asked(user="U", author="A", text="x", ts="1"),), "en")
