@@ -70,17 +70,34 @@ def shown_line(stdout: str, result: str) -> str:
 def spoken_line(stdout: str, result: str) -> str:
     """`shown_line` for people: a row of a table, or the heading above it, stands for nothing without the others. So it
     is the last line that is neither; "" when there is none."""
-    lines = [line.strip() for line in _HELP.sub("", stdout or result).splitlines() if line.strip()]
-    line = shown_line(stdout, result)
-    if len(lines) < 2 or line not in lines or not _is_of_table(line):
+    printed = [line.strip() for line in _HELP.sub("", stdout or result).splitlines() if line.strip()]
+    lines, line = _without_series(printed), shown_line(stdout, result)
+    if line not in printed or (line in lines and (len(lines) < 2 or not _is_of_table(line))):
         return line
     return next((each for each in reversed(lines) if not _is_of_table(each)), "")
+
+
+def _without_series(lines: list[str]) -> list[str]:
+    """The lines without each series of pandas: the line on its type, the rows above it, a name and a value each, and
+    the one word that names them."""
+    found: list[str] = []
+    for line in lines:
+        if _TYPE.search(line):
+            while found and _GAP.search(found[-1]):
+                found.pop()
+            if found and " " not in found[-1]:
+                found.pop()
+        elif not _SIZE.fullmatch(line):
+            found.append(line)
+    return found
 
 
 def _is_of_table(line: str) -> bool:
     return len(_GAP.findall(line)) > 1 or line.endswith((":", "："))
 
 
+_TYPE = re.compile(r"^(?:(?:Freq|Name|Length): .*, )?dtype: \w+$")
+_SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 _GAP = re.compile(r"\S {2,}(?=\S)")
 _HELP = re.compile(r"^Help on .+\n(?:(?:    .*|\w+\(.*|[ \t]*)(?:\n|\Z))*", re.MULTILINE)
 _WARNING = re.compile(r"^(?:\S*[/\\])?([\w.-]+\.py):\d+: (?=\w+Warning: )")

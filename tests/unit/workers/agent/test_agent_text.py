@@ -44,3 +44,12 @@ def test_people_see_no_row_of_a_table_without_its_table() -> None:
     assert spoken_line("West    12  15\n", "") == "West    12  15", "one line is no table"
     assert spoken_line(table + "Total  1,234.50\n", "") == "Total  1,234.50"
     assert spoken_line(table + "→ West leads:  12  15\n" + table, "") == "West leads:  12  15"
+    assert spoken_line(f"rows read 12\n{table}[3 rows x 3 columns]\n", "") == "rows read 12"
+
+
+def test_the_end_of_a_printed_series_stands_for_nothing() -> None:
+    series = "Triage\n3    41.4\n4    45.5\nName: Kosten (EUR), dtype: float64"
+    assert spoken_line(f"rows read 12\n{series}", "") == "rows read 12"
+    assert spoken_line("North    1\nSouth    2\ndtype: int64", "") == ""
+    assert spoken_line("", "North    1\nSouth    2\nLength: 2, dtype: int64") == ""
+    assert spoken_line("dtype: none of it", "") == "dtype: none of it"
