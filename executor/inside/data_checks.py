@@ -43,6 +43,8 @@ class Watched:
     def __init__(self, names: CellNames, namespace: dict[str, Any]) -> None:
         self._assignments = names.assignments
         self._names = list(dict.fromkeys([*names.assigned, *sorted(names.changed)]))
+        targets = (node for one in names.assignments for target in one.targets for node in ast.walk(target))
+        self._set = {node.id for node in targets if isinstance(node, ast.Name)} | names.changed
         self._before: dict[str, tuple[int, int, dict[Any, int]]] = {}
         SEEN.clear()
         with contextlib.suppress(Exception):
@@ -72,7 +74,7 @@ class Watched:
             if not _is_frame(value := namespace.get(name)):
                 continue
             source, drops = sources.get(name, (name, False))
-            if name in self._before and source == name:
+            if name in self._before and source == name and name in self._set:  # not a variable of a loop
                 before = self._before[name][1]
                 counts = True
             elif _is_frame(other := namespace.get(source)) and other is not value:

@@ -32,6 +32,12 @@ def test_rows_that_went_and_values_that_became_missing_are_counted(run) -> None:
     assert seen(run("df = df[df.id > 60]")) == [("rows_lost", ("df", "df"), (100, 39))]
 
 
+def test_a_variable_of_a_loop_that_is_another_table_now_has_lost_nothing(run) -> None:
+    run(f"{FRAME}\nfor part in (df.head(20), df):\n    pass")
+    assert seen(run("for part in (df, df.head(20)):\n    pass")) == []
+    assert seen(run("df = df.head(20)")) == [("rows_lost", ("df", "df"), (100, 20))]
+
+
 def test_one_row_for_each_value_of_a_named_column_is_no_loss(run) -> None:
     run(FRAME)
     assert seen(run('first = df.drop_duplicates("Region")')) == []
