@@ -131,7 +131,10 @@ class Host:
             self._loop.watch_read(0, self._parent_gone)
         if self._watcher is not None:
             self._loop.watch_read(self._watcher.fd, self._watcher.read)
-        listener = _listen(path)
+        try:
+            listener = _listen(path)
+        except OSError as error:
+            sys.exit(f"session host: no socket at {path}: {error.strerror or error}")
         own = path.stat().st_ino
         try:
             self._subprocesses.open()
@@ -336,7 +339,10 @@ def _unlink(path: Path, inode: int) -> None:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Bind the socket, replacing one that nobody answers on any more. Raises OSError when another host does."""
+    """Bind the socket, replacing one that nobody answers on any more.
+
+    Raises OSError when another host does, or the disk takes no socket.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     with socket_address(path) as address:

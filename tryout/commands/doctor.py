@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.blobs import Blobs
 from core.errors import OursToFix, SettingsError
+from core.home_writes import check_home, home_refusal
 from core.installations.tokens import check_settings, cipher_of
 from core.redis_writes import check_writes, refusal
 from core.settings import Settings, mcp_secrets
@@ -180,6 +181,20 @@ def files(settings: Settings) -> Finding:
     return Finding("Files", "ok" if kept else "missing", "a file was written and read back")
 
 
+def home(settings: Settings) -> Finding:
+    """Whether this user may write in the home folder, and its disk takes it."""
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_home(settings.home)
+    except OSError as error:
+        if (why := home_refusal(settings.home, error)) is not None:
+            what, _, fix = why.partition(": ")
+            return Finding("Home", "missing", what, fix)
+        what = f"{settings.home}: {error.strerror}"
+        return Finding("Home", "missing", what, "set THREADBOOK_HOME to a folder where this user may write")
+    return Finding("Home", "ok", "a file was written")
+
+
 def slack(settings: Settings) -> Finding:
     """Whether the bot token works and has the scopes that an answer needs; with many workspaces, whether all can."""
     if settings.many_workspaces:
@@ -325,6 +340,7 @@ CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Redis": redis_server,
     "Store": store,
     "Files": files,
+    "Home": home,
     "Slack": slack,
     "Model": model,
     "Sandbox": sandbox,

@@ -16,6 +16,7 @@ from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
+from core.home_writes import check_home, home_refusal
 from core.leases import Leases
 from core.queue import connect_redis, nodes, queue_lengths
 from core.redis_writes import check_writes, refusal
@@ -87,6 +88,7 @@ def look(settings: Settings) -> Status:
                 reason = (str(error).splitlines() or [""])[0][:200]
                 status.problems.append(redact(f"{part} could not be read: {reason or type(error).__name__}"))
     status.sessions = _sessions(settings)
+    status.problems += _problems_of_home(settings)
     return status
 
 
@@ -132,6 +134,15 @@ def _read_redis(status: Status, redis: Redis, store: Store) -> None:
         if (why := refusal(error)) is None:
             raise
         status.problems.append(f"{why}; until then no node can announce itself")
+
+
+def _problems_of_home(settings: Settings) -> list[str]:
+    """Whether the disk of this node's home takes no writes. A machine without a node has no home."""
+    try:
+        check_home(settings.home)
+    except OSError as error:  # another user than the services' may not write there: that says nothing of the disk
+        return list(filter(None, [home_refusal(settings.home, error)]))
+    return []
 
 
 def _sessions(settings: Settings) -> Json:

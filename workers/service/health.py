@@ -16,6 +16,7 @@ from redis import Redis, RedisError
 
 from core.errors import SlackFailed
 from core.health import Check, Health, Missing, Pages, Part, pages, serving
+from core.home_writes import home_answers
 from core.metrics import HandedOver
 from core.queue import connect_redis, queue_lengths
 from core.redis_writes import redis_answers
@@ -87,6 +88,7 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
     found: dict[str, Check] = {
         "redis": partial(redis_answers, redis),
         "store": store_answers,
+        "home": partial(home_answers, settings.home),
         "slack": _at_most_every(_slack_answers(settings), SLACK_EVERY_S),
         "session_host": session_host_answers,
         "workers": processes.workers,

@@ -30,6 +30,7 @@ from redis import RedisError
 
 from core.blobs import load_driver
 from core.errors import OursToFix, SettingsError
+from core.home_writes import check_home, home_refusal, is_full
 from core.installations.tokens import check_settings
 from core.node_file import write_node_file
 from core.queue import Wakes, connect_redis
@@ -118,6 +119,23 @@ def forked_targets(settings: Settings) -> dict[str, Target]:
     return targets
 
 
+def make_home(settings: Settings) -> None:
+    """Make the home folder. Raises CannotStart when no session host could work there; it can wait for room on a disk
+    that is full."""
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_home(settings.home)
+    except OSError as error:
+        if settings.home.is_dir() and is_full(error):
+            return
+        if (why := home_refusal(settings.home, error)) is not None:
+            raise CannotStart(f"{why}.") from error
+        raise CannotStart(
+            f"the home folder {settings.home} cannot be used: {error.strerror}. Set THREADBOOK_HOME to a folder "
+            "where this user may write."
+        ) from error
+
+
 def _left_behind(threads: list[str]) -> str:
     """The sentence for an admin about sessions that could not be stored."""
     return (
@@ -157,13 +175,7 @@ class Supervisor:
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._request_stop)
         settings = self._settings
-        try:
-            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise CannotStart(
-                f"the home folder {settings.home} cannot be made: {error.strerror}. Set THREADBOOK_HOME to a folder "
-                "where this user may write."
-            ) from error
+        make_home(settings)
         load_driver(settings.files)
         warm_up(settings)
         with closing(connect_redis(settings.redis_url)) as redis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_a_full_redis_is_named_and_no_worker_is_called_dead(
     shown = " ".join(capsys.readouterr().out.split())
     assert "Redis is full and takes no writes: raise its maxmemory" in shown
     assert "no worker service is alive" not in shown
+
+
+@pytest.mark.usefixtures("store", "redis")
+def test_a_home_that_takes_no_writes_is_named(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(status, "check_home", read_only)
+    assert status.run(settings) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "takes no writes (Read-only file system), so threads wait: stop the services, repair" in shown
 
 
 def test_a_person_gets_tables_and_hints(

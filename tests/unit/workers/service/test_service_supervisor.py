@@ -247,7 +247,7 @@ def test_a_home_that_cannot_be_made_keeps_a_service_from_starting_with_a_sentenc
 ) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     settings = load_settings({"THREADBOOK_HOME": "/dev/null/home"}, tmp_path)
-    with pytest.raises(CannotStart, match="home folder /dev/null/home cannot be made: Not a directory"):
+    with pytest.raises(CannotStart, match="home folder /dev/null/home cannot be used: Not a directory"):
         Supervisor(settings).run()
 
 
