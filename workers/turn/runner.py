@@ -7,10 +7,13 @@ anywhere, `advance` goes on from what the Store holds.
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
-from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
+from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable, outline
+from core.home_writes import refused_by_disk
 from core.phrases import say
 from core.steps import Asked, Commanded, Replied
 from core.store import StoreUnreachable
@@ -74,6 +77,7 @@ def _work(turn: OpenTurn) -> None:
     """Perform action after action until the turn rests. What goes wrong ends it with a sentence, never in a loop."""
     with turn.show:
         try:
+            _make_tempdir()
             _until_rest(turn)
         except (LeaseLost, RetryLater):
             raise
@@ -84,16 +88,28 @@ def _work(turn: OpenTurn) -> None:
             tell_asker_refused(turn, error)
             raise RetryLater(str(error)) from error
         except HostUnavailable as error:
-            turn.store_row()
-            turn.show.say("host", say("host_unavailable", turn.language))
+            _tell_host_is_away(turn)
             raise RetryLater("the session host is away") from error
-        except Exception:
+        except Exception as error:
+            if refused_by_disk(error):  # of a temporary file: the session host says HostUnavailable of its own
+                _tell_host_is_away(turn)
+                raise RetryLater(f"the disk takes no writes: {outline(error)}") from error
             log.exception("turn_failed")
             if close_answered(turn):
                 return
             with suppress(Exception):  # what people sent meanwhile is kept with its files, if that can be done
                 join_mail(turn)
             close_as_ours(turn)
+
+
+def _tell_host_is_away(turn: OpenTurn) -> None:
+    turn.store_row()
+    turn.show.say("host", say("host_unavailable", turn.language))
+
+
+def _make_tempdir() -> None:
+    """Make the folder of this process's temporary files, where the disk did not take it as the process began."""
+    Path(tempfile.gettempdir()).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _until_rest(turn: OpenTurn) -> None:

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.settings import Settings
+from core.telemetry import get_logger
+
+log = get_logger(__name__)
 
 
 def _folder(settings: Settings) -> Path:
@@ -20,10 +23,14 @@ def _folder(settings: Settings) -> Path:
 def job_tempdir(settings: Settings) -> Iterator[None]:
     """Inside the block `tempfile` works in a folder named by this process's id, which is removed at the end.
 
-    The setting holds for the whole process, so use it once in a process. Raises OSError when the folder cannot be made.
+    The setting holds for the whole process, so use it once in a process. A disk that takes no folder now ends no
+    process: each turn tries to make it again (`workers/turn/runner.py`), and waits while that fails.
     """
     mine = _folder(settings) / str(os.getpid())
-    mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        log.warning("tempdir_not_made", error=error)
     before, tempfile.tempdir = tempfile.tempdir, str(mine)
     try:
         yield

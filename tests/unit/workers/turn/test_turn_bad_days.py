@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
 import pytest
 from patience import eventually
 from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
@@ -9,9 +15,14 @@ from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
 from workers.agent.actions import CorrectModel
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
+from workers.service.backoff import MOST_CRASHES
 from workers.turn import closing, runner
 
+BEFORE_IT_IS_CLOSED = MOST_CRASHES + 1
+"""Tries after which a turn would be closed as our fault, if each of them counted as a crash."""
+
 COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
+READ = cell("print(open('sales.csv').read())", "Read")
 MORE = cell("n += 1\nprint('ran', n)", "Count on")
 REPORT = finish("It is **7**.\n\n| a | b |\n|---|---|\n| x | y |")
 
@@ -59,6 +70,37 @@ def test_a_session_host_that_stays_away_is_said_once_and_the_turn_goes_on_by_its
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert outputs(world, key) == ["ran 1\n"]
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_takes_no_temporary_file_is_waited_for_and_said_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(code, os.strerror(code))
+
+    world.model = ScriptedModel([READ, REPORT])
+    key = world.say("how much?", files={"sales.csv": b"a,b\n1,2\n"})
+    with monkeypatch.context() as broken:
+        broken.setattr(tempfile, "mkdtemp", refuse)
+        for _ in range(BEFORE_IT_IS_CLOSED):
+            world.run(key)
+            assert world.put_off(key)
+            assert world.statuses(key) == ["running"]
+    assert world.text(key).count("I cannot reach the machine that runs my code") == 1
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert outputs(world, key) == ["a,b\n1,2\n\n"]
+
+
+def test_a_process_of_turns_that_got_no_folder_makes_it_for_the_next_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp" / "1"))
+    world.model = ScriptedModel([READ, REPORT])
+    key = world.say("how much?", files={"sales.csv": b"a,b\n1,2\n"})
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
 
 
 @pytest.mark.parametrize("method", ["chat.postMessage", "conversations.replies", "files.completeUploadExternal"])
