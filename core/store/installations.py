@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, insert, or_, select, update
 
 from core.store import tables as t
-from core.store.part import Part, now, storable, writes
-
-_CLOCKS_DIFFER = timedelta(minutes=5)
-"""The clocks of our machines differ by less."""
+from core.store.part import CLOCKS_DIFFER, Part, now, storable, writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class Installations(Part):
         A claim that lasts much longer than this one was made before the clock was set back, and does not count.
         """
         c = t.installations.c
-        of_another_clock = c.refreshing_until > until + _CLOCKS_DIFFER
+        of_another_clock = c.refreshing_until > until + CLOCKS_DIFFER
         free = or_(c.refreshing_until.is_(None), c.refreshing_until < now(), of_another_clock)
         query = update(t.installations).where(_is(enterprise, team), free).values(refreshing_until=until)
         with self._writing() as db:

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import ARRAY, CTE, ColumnElement, Connection, Table, bindparam, func, select, update
+from sqlalchemy import ARRAY, CTE, ColumnElement, Connection, Table, bindparam, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import LeaseLost
@@ -19,6 +19,8 @@ from core.values import Lease, ThreadKey
 
 NO_VECTORS: dict[str, Any] = {"model": "", "dims": 0, "vectors": b"", "upto": 0, "changed": 0}
 """The columns of a thread whose vectors have to be made again."""
+CLOCKS_DIFFER = timedelta(minutes=5)
+"""The clocks of our machines differ by less, while all are right."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MARK = "writes_to_the_store"
 
@@ -167,6 +169,16 @@ def lease_lost(lease: Lease) -> LeaseLost:
 def now() -> datetime:
     """The time of this machine, in UTC."""
     return datetime.now(UTC)
+
+
+def is_free(
+    taken_at: ColumnElement[datetime | None], stale: datetime, at: datetime | None = None
+) -> ColumnElement[bool]:
+    """SQL: at this moment, or now, nobody claims the row. A claim counts for as long as it is from after `stale`.
+
+    One from the future was made before the clock was set back. It would count until that time comes again.
+    """
+    return or_(taken_at.is_(None), taken_at <= stale, taken_at > (at or now()) + CLOCKS_DIFFER)
 
 
 def contents_in(value: object) -> set[str]:

@@ -91,7 +91,7 @@ class Year:
         worker = world.worker()
         context = worker.context
         Eviction(EVICT_DAYS, world.store, worker.leases, context.transfer, world.sessions).sweep()
-        keep_retention(context.settings, world.store, context.blobs, world._redis)
+        keep_retention(context.settings, world.store, context.blobs, world._redis, lambda: datetime.now(UTC))
         carry_out_orders(context.settings, world.store, world.sessions, context.blobs)
 
     def stores(self) -> dict[str, int]:

@@ -12,12 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from core.blobs import Blobs
 from core.installations.workspaces import opened_workspaces
 from core.leases import Leases
 from core.queue import Wakes, connect_redis, drop_dead_queues
 from core.settings import Settings
+from core.slack.client import web_client
+from core.slack.clock import slack_time
 from core.store import Store
 from core.store.wait_queue import QueuedThread
 from core.telemetry import get_logger
@@ -39,6 +42,7 @@ from workers.turn.clean_rooms.room import clear_room
 log = get_logger(__name__)
 
 SWEEP_EVERY_S = 2.0
+SLACK_ANSWER_S = 5
 
 
 def waiting(store: Store, leases: Leases, backoff: Backoff) -> list[QueuedThread]:
@@ -93,6 +97,9 @@ def run(settings: Settings) -> None:
         backoff = Backoff(redis)
         admission = Admission(redis, leases, settings.fairness)
         blobs, sessions = Blobs(settings.files), SessionClient(settings.session_socket)
+        asking = web_client(settings)  # what time it is, once an hour: any answer will do
+        asking.timeout = SLACK_ANSWER_S
+        asking.retry_handlers = []
         workspaces = opened_workspaces(settings, store, redis)
         status = QueueStatus(redis, lambda team: workspaces.of(team).slack)
         mine = SweepLease(redis)
@@ -122,7 +129,7 @@ def run(settings: Settings) -> None:
             sweep_tempdirs(settings)
             carry_out_orders(settings, store, sessions, blobs, again_at)
             put_notes.sweep()
-            keep_retention(settings, store, blobs, redis)
+            keep_retention(settings, store, blobs, redis, partial(slack_time, asking))
             eviction.sweep()
             with suppress(HostUnavailable, RequestError):
                 clear_room(settings, sessions)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from redis import Redis
 
 from core.blobs import Blobs
-from core.errors import BlobsUnreachable
+from core.errors import BlobsUnreachable, SlackUnreachable
 from core.purging import delete_contents, delete_packs, purge_thread
 from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
+from core.store.part import CLOCKS_DIFFER
 from core.store.purge import PurgeOrder
 from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger
@@ -92,16 +94,35 @@ def _answers(sessions: SessionClient) -> bool:
     return True
 
 
-def keep_retention(settings: Settings, store: Store, blobs: Blobs, redis: Redis) -> int:
-    """Purge what is older than the team keeps; returns the number of threads. One node does it, once an hour."""
+def keep_retention(
+    settings: Settings, store: Store, blobs: Blobs, redis: Redis, slacks_time: Callable[[], datetime]
+) -> int:
+    """Purge what is older than the team keeps; returns the number of threads. One node does it, once an hour.
+
+    A thread is old when it is so by this machine's clock and by Slack's: one that jumps ahead would purge what is
+    young. `slacks_time` raises SlackUnreachable. Then nothing is purged until the next hour.
+    """
     if not redis.set(_RETENTION, settings.node_id, nx=True, ex=RETENTION_EVERY_S):
         return 0
     purged = 0
-    if settings.retention.days:
-        older_than = datetime.now(UTC) - timedelta(days=settings.retention.days)
+    if settings.retention.days and (now := _time_for_sure(slacks_time)) is not None:
+        older_than = now - timedelta(days=settings.retention.days)
         for thread_id in store.purgeable(older_than=older_than):
             state = last_state(store.timed_steps(thread_id))
             rows = purge_thread(store, blobs, redis, thread_id, state, older_than=older_than, by="retention")
             purged += rows is not None  # else somebody came back to it since it was found
     delete_contents(store, blobs)
     return purged
+
+
+def _time_for_sure(slacks_time: Callable[[], datetime]) -> datetime | None:
+    """The earlier one of two clocks, ours and Slack's; None while Slack's is not known."""
+    ours = datetime.now(UTC)
+    try:
+        slacks = slacks_time()
+    except SlackUnreachable as error:
+        log.warning("retention_postponed", error=error)
+        return None
+    if ours - slacks > CLOCKS_DIFFER:
+        log.error("clock_is_ahead", seconds=round((ours - slacks).total_seconds()))
+    return min(ours, slacks)

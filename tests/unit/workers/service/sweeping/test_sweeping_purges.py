@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -15,10 +15,11 @@ from typing import Any, NoReturn
 import pytest
 from planted import places
 from sqlalchemy import text
+from structlog.testing import capture_logs
 from turn_world import ANA, BEN, Meanwhile, World, cell, finish, hurried, new_database
 
 from core.blobs import Blobs, Objects
-from core.errors import BlobsUnreachable
+from core.errors import BlobsUnreachable, SlackUnreachable
 from core.purging import delete_contents, purge_thread
 from core.steps import FunctionDraft
 from core.store.purge import KEPT, OF_PEOPLE, PURGED
@@ -50,6 +51,11 @@ def folder(tmp_path: Path) -> Path:
 def world(folder: Path, template: Path) -> Iterator[World]:
     with hurried(), closing(World(folder, template, hands_over=True)) as made:
         yield made
+
+
+def right() -> datetime:
+    """The time by a clock of Slack that is right."""
+    return datetime.now(UTC)
 
 
 def planted(world: World, *, user: str = ANA) -> ThreadKey:
@@ -237,7 +243,7 @@ def test_a_purge_that_died_half_way_is_finished_by_the_next_one(world: World, fo
     key = planted(world)
     purge_thread(world.store, Blobs(world.settings.files), world._redis, key.id)
     assert found(world, folder, FILE) != []
-    keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis)
+    keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis, right)
     orders(world)
     assert found(world, folder, FILE) == []
 
@@ -329,8 +335,8 @@ def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folde
     _age(world, old, days=40)
     settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
     blobs = Blobs(settings.files)
-    assert keep_retention(settings, world.store, blobs, world._redis) == 1
-    assert keep_retention(settings, world.store, blobs, world._redis) == 0  # once an hour
+    assert keep_retention(settings, world.store, blobs, world._redis, right) == 1
+    assert keep_retention(settings, world.store, blobs, world._redis, right) == 0  # once an hour
     orders(world)
     assert found(world, folder, SENTENCE) == []
     assert world.statuses(new) == ["done"]
@@ -345,7 +351,7 @@ def test_retention_whose_file_store_goes_away_half_way_says_in_the_audit_what_it
     settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
     monkeypatch.setattr(Objects, "remove", lambda *_: away())
     with pytest.raises(BlobsUnreachable):
-        keep_retention(settings, world.store, Blobs(settings.files), world._redis)
+        keep_retention(settings, world.store, Blobs(settings.files), world._redis, right)
     assert world.statuses(key) == []
     assert world.store.purgeable(older_than=datetime.now(UTC)) == [], "no later purge would find it"
     assert [(line.actor, line.action, line.resource) for line in world.store.audit_lines()] == [
@@ -375,15 +381,44 @@ def test_a_thread_to_which_somebody_comes_back_while_retention_works_stays(
 
     monkeypatch.setattr(purges, "purge_thread", then_somebody_comes)
     settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
-    assert keep_retention(settings, world.store, Blobs(settings.files), world._redis) == 1
+    assert keep_retention(settings, world.store, Blobs(settings.files), world._redis, right) == 1
     assert (world.statuses(first), world.statuses(second)) == ([], ["done"])
     assert [line.resource for line in world.store.audit_lines()] == [first.id]
+
+
+def test_a_clock_that_jumps_a_year_ahead_purges_nothing_that_is_young(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Ahead:
+            return cls.fromtimestamp(time.time() + 365 * 86_400, tz)
+
+    old, young = planted(world), another(world)
+    _age(world, old, days=40)
+    settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
+    monkeypatch.setattr(purges, "datetime", Ahead)
+    with capture_logs() as logged:
+        assert keep_retention(settings, world.store, Blobs(settings.files), world._redis, right) == 1
+    assert (world.statuses(old), world.statuses(young)) == ([], ["done"])
+    assert "clock_is_ahead" in [entry["event"] for entry in logged]
+
+
+def test_nothing_is_purged_by_age_while_slack_does_not_say_what_time_it_is(world: World) -> None:
+    def silent() -> NoReturn:
+        raise SlackUnreachable("away")
+
+    key = planted(world)
+    _age(world, key, days=40)
+    settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
+    assert keep_retention(settings, world.store, Blobs(settings.files), world._redis, silent) == 0
+    assert world.statuses(key) == ["done"]
 
 
 def test_without_retention_everything_is_kept(world: World) -> None:
     key = planted(world)
     _age(world, key, days=4_000)
-    assert keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis) == 0
+    assert keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis, right) == 0
     assert world.statuses(key) == ["done"]
 
 
