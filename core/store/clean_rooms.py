@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import null, or_, select, update
+from sqlalchemy import null, select, update
 
 from core.clean_room import WAITING, CleanRoom, CleanRoomOrder
 from core.store import tables as t
-from core.store.part import Part, now, storable, writes
+from core.store.part import Part, is_free, now, storable, writes
 from core.values import Language, Lease
 
 
@@ -46,9 +46,7 @@ class CleanRooms(Part):
         """
         c = t.reports.c
         query = select(t.reports, t.turns.c.thread_id, t.turns.c.language).join(t.turns)
-        query = query.where(
-            t.TO_CHECK, t.turns.c.status == "done", or_(c.clean_room_at.is_(None), c.clean_room_at < stale)
-        )
+        query = query.where(t.TO_CHECK, t.turns.c.status == "done", is_free(c.clean_room_at, stale))
         with self._reading() as db:
             row = db.execute(query.order_by(c.created_at).limit(1)).first()
         if row is None:

@@ -15,11 +15,11 @@ from itertools import count
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, select, update
 
 from core.schedules.values import Figure, RunOutcome, ScheduleOrder, State
 from core.store import tables as t
-from core.store.part import Part, now, storable, writes
+from core.store.part import Part, is_free, now, storable, writes
 from core.values import Lease, StoredFile
 
 _FILES_AT_ONCE = 500
@@ -141,14 +141,14 @@ class Schedules(Part):
             db.execute(query)
 
     @writes
-    def claim_run(self, node_id: str, stale: datetime) -> ClaimedRun | None:
+    def claim_run(self, node_id: str, stale: datetime, at: datetime | None = None) -> ClaimedRun | None:
         """Take up the oldest run that nobody works on, or whose claim is not from after `stale`; None when there is
-        none.
+        none. `at` is the moment of this try, if it is not now.
 
         A run waits until the earlier ones of its schedule are over: figures are compared with those that people saw.
         """
         c = t.schedule_runs.c
-        free = or_(c.taken_at.is_(None), c.taken_at <= stale)
+        free = is_free(c.taken_at, stale, at)
         earlier = t.schedule_runs.alias()
         is_open = earlier.c.state.in_(("due", "ended"))
         waits = select(earlier.c.id).where(earlier.c.schedule_id == c.schedule_id, is_open, earlier.c.due_at < c.due_at)

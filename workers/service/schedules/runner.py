@@ -111,7 +111,7 @@ class Runner:
     def next(self) -> bool:
         """Make the next due report, or put it off; False when there is none, or when that failed. Never raises."""
         try:
-            claimed = self._store.claim_run(self._settings.node_id, self._stale())
+            claimed = self._store.claim_run(self._settings.node_id, self._stale(), self._clock())
             if claimed is None:
                 return False
             with bind_fields(thread=claimed.schedule.thread_id, schedule=claimed.schedule.id):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from turn_world import ANA, BEN, CHANNEL, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 import core.store.schedules
@@ -225,6 +226,17 @@ def test_two_nodes_take_a_run_up_once_and_an_older_try_writes_nothing(world: Wor
     assert second.id == first.id
     assert world.store.end_run(first.id, first.tries, RunOutcome(), told=True) is False
     assert world.store.end_run(second.id, second.tries, RunOutcome(), told=True) is True
+
+
+def test_a_claim_from_before_the_clock_was_set_back_counts_no_more(world: World) -> None:
+    key = scheduled(world)
+    when_due(world, key)
+    with time_machine.travel(datetime.now(UTC) + timedelta(days=1)):
+        first = world.store.claim_run("here", datetime.now(UTC) - timedelta(minutes=10))
+    assert first is not None
+    second = world.store.claim_run("there", datetime.now(UTC) - timedelta(minutes=10))
+    assert second is not None
+    assert world.store.end_run(first.id, first.tries, RunOutcome(), told=True) is False
 
 
 def test_a_run_waits_for_the_earlier_one_of_its_schedule_so_older_figures_never_come_last(world: World) -> None:

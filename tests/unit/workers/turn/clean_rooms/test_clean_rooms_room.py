@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import time_machine
 from patience import PATIENCE_S
 from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
@@ -444,6 +445,17 @@ def test_one_report_is_taken_up_once(world: World) -> None:
     assert not world.store.end_clean_room(first.turn_id, first.tries, done, shown=True)
     assert world.store.end_clean_room(second.turn_id, second.tries, done, shown=True)
     assert world.store.claim_clean_room("here", datetime.now(UTC) + timedelta(hours=2)) is None
+
+
+def test_a_report_taken_up_before_the_clock_was_set_back_is_taken_up_again(world: World) -> None:
+    asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    with time_machine.travel(datetime.now(UTC) + timedelta(days=1)):
+        first = world.store.claim_clean_room("here", long_ago)
+    second = world.store.claim_clean_room("there", long_ago)
+    assert first is not None
+    assert second is not None
+    assert not world.store.end_clean_room(first.turn_id, first.tries, CleanRoom(state="reproduced"), shown=True)
 
 
 def test_a_room_that_is_taken_is_waited_for_and_not_shared(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
