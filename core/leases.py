@@ -142,8 +142,8 @@ class Leases:
     def held(self, thread_ids: Iterable[str]) -> set[str]:
         """The threads among these whose lease any worker holds now."""
         ids = list(thread_ids)
-        owners = self._redis.mget([_key(each) for each in ids]) if ids else []
-        return {each for each, owner in zip(ids, owners, strict=True) if owner is not None}
+        found = scripts.run(self._redis, scripts.ARE_THERE, [_key(each) for each in ids], self._ttl_ms) if ids else []
+        return {each for each, is_there in zip(ids, found, strict=True) if is_there}
 
     @contextmanager
     def hold(self, thread_id: str) -> Iterator[HeldLease | None]:

@@ -306,7 +306,10 @@ def nodes(redis: Redis) -> list[NodeSeen]:
         if announced is None or left_ms < 0:
             continue
         about = _about_in(announced)
-        ago = float(about.pop("ttl_s", NODE_TTL_S)) - left_ms / 1000
+        ttl_s = float(about.pop("ttl_s", NODE_TTL_S))
+        if left_ms > ttl_s * 1_000:  # announced before the clock of Redis was set back, perhaps by a node that is dead
+            redis.pexpire(key, int(ttl_s * 1_000))
+        ago = ttl_s - left_ms / 1000
         instance = str(about.pop("instance", ""))
         found.append(NodeSeen(key.removeprefix(prefix), round(max(0.0, ago), 1), about, instance))
     return found

@@ -10,13 +10,30 @@ from typing import Any
 
 from redis import Redis
 
-TAKE_SLOT = """
-local delay = math.max(0, redis.call('PTTL', KEYS[1])) / 1000
+_PAUSED = """
+local paused, length = redis.call('PTTL', KEYS[1]), tonumber(redis.call('GET', KEYS[1]) or '0')
+if length > 1 and paused > length then
+  redis.call('PEXPIRE', KEYS[1], length)
+  paused = length
+end
+local delay = math.max(0, paused) / 1000
+"""
+PAUSED = _PAUSED + "return string.format('%.6f', delay)"
+"""Gives the seconds for which a pause still holds. Key: the pause, whose value is its length in milliseconds.
+
+Redis keeps the moment at which a key ends. When its clock is set back, the key would stay for that much longer; so a
+pause that would outlast its length begins again. Older versions wrote 1, which says nothing of the length.
+"""
+
+TAKE_SLOT = (
+    _PAUSED
+    + """
 local every, ahead, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 if delay <= longest then
   local time = redis.call('TIME')
   local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
   local due = math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), now)
+  if due - now > tonumber(ARGV[4]) then due = now end
   local slot = math.max(0, due - now - ahead)
   if slot <= longest then
     local after = due + every
@@ -26,10 +43,26 @@ if delay <= longest then
 end
 return string.format('%.6f', delay)
 """
+)
 """Takes the next slot of a rate budget, if it comes soon enough; gives the seconds until then.
 
-Keys: the pause, the bucket. Arguments: seconds per call, seconds that the bucket may be ahead, the longest wait.
+Keys: the pause, the bucket. Arguments: seconds per call, seconds that the bucket may be ahead, the longest wait, and
+seconds after which no slot can have been given: a bucket beyond is from before the clock was set back, and is empty.
 A call that is not made takes no slot.
+"""
+
+ARE_THERE = """
+local found = {}
+for place, key in ipairs(KEYS) do
+  local left = redis.call('PTTL', key)
+  if left > tonumber(ARGV[1]) then redis.call('PEXPIRE', key, ARGV[1]) end
+  found[place] = left == -2 and 0 or 1
+end
+return found
+"""
+"""Says of each key whether it is there. Argument: the milliseconds for which such a key is set at most.
+
+One that would stay longer was set before the clock of Redis was set back. From now on it has this time.
 """
 
 RENEW = """

@@ -125,14 +125,17 @@ class Rates:
                 delay = self._paused_s(method, channel)
             if redis_answers and budget is not None:
                 due = _number(self.redis.get(self._bucket(method, channel, budget)))
-                delay = max(delay, due - self._now(self.redis) - _slack_s(budget))
+                ahead_s = due - self._now(self.redis)
+                if ahead_s <= _furthest_s(budget):
+                    delay = max(delay, ahead_s - _slack_s(budget))
         return delay
 
     def pause(self, method: str, channel: str, seconds: float) -> None:
         """Block a method for the seconds of a Retry-After, for all processes; posts in that channel only."""
         with self._if_redis_answers() as redis_answers:
             if redis_answers:
-                self.redis.set(self._pause(method, channel), "1", px=max(1, int(seconds * 1000)))
+                milliseconds = max(1, int(seconds * 1000))
+                self.redis.set(self._pause(method, channel), milliseconds, px=milliseconds)
 
     @contextmanager
     def _if_redis_answers(self) -> Iterator[bool]:
@@ -151,13 +154,14 @@ class Rates:
             return self._paused_s(method, channel)
         keys = (self._pause(method, channel), self._bucket(method, channel, budget))
         every_s = 60.0 / budget.per_minute
-        return float(scripts.run(self.redis, scripts.TAKE_SLOT, keys, every_s, _slack_s(budget, spare), longest_s))
+        arguments = (every_s, _slack_s(budget, spare), longest_s, _furthest_s(budget))
+        return float(scripts.run(self.redis, scripts.TAKE_SLOT, keys, *arguments))
 
     def _budget(self, method: str) -> Budget | None:
         return BUDGETS.get(method) if self._paced else None
 
     def _paused_s(self, method: str, channel: str) -> float:
-        return max(0, int(self.redis.pttl(self._pause(method, channel)))) / 1000
+        return float(scripts.run(self.redis, scripts.PAUSED, [self._pause(method, channel)]))
 
     def _now(self, redis: Redis) -> float:
         seconds, micros = redis.time()
@@ -183,6 +187,11 @@ def channel_of(arguments: Mapping[str, Any]) -> str:
 def _slack_s(budget: Budget, spare: int = 0) -> float:
     """How many seconds ahead of its even pace a bucket may be."""
     return max(0, budget.burst - 1 - spare) * 60.0 / budget.per_minute
+
+
+def _furthest_s(budget: Budget) -> float:
+    """How many seconds ahead a bucket is at most: with the last slot that a call waits for."""
+    return _slack_s(budget) + LONGEST_WAIT_S + 60.0 / budget.per_minute
 
 
 def _number(value: bytes | str | None) -> float:

@@ -91,8 +91,9 @@ class Backoff:
     def postponed(self, thread_ids: Iterable[str]) -> set[str]:
         """The threads among these whose turn is postponed and not due yet."""
         asked = list(thread_ids)
-        marks = self._redis.mget([_later(each) for each in asked]) if asked else []
-        return {each for each, mark in zip(asked, marks, strict=True) if mark is not None}
+        keys = [_later(each) for each in asked]
+        found = scripts.run(self._redis, scripts.ARE_THERE, keys, LATE_DELAY_S * 1_000) if asked else []
+        return {each for each, is_there in zip(asked, found, strict=True) if is_there}
 
 
 def _crashes(step: str) -> str:

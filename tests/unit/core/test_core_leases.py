@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import fakeredis
 import pytest
+import time_machine
 from no_room import no_room_for
 from patience import eventually
 from redis import ConnectionError as RedisConnectionError
@@ -308,3 +310,12 @@ def test_who_lost_the_lease_does_not_say_that_nobody_came(leases: Leases, redis:
         redis.set(KEY, "another")
     assert not taken[0].was_left_alone()
     assert redis.get(KEY) == b"another"
+
+
+def test_a_lease_of_the_dead_from_before_the_clock_of_redis_was_set_back_ends_soon(
+    leases: Leases, redis: fakeredis.FakeRedis
+) -> None:
+    with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
+        assert leases.take(THREAD) is not None
+    assert leases.held([THREAD]) == {THREAD}
+    assert redis.pttl(KEY) <= 30_000

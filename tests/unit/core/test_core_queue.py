@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import fakeredis
 import pytest
+import time_machine
 from redis import Redis
 from redis.client import Pipeline
 from rq import Queue
@@ -18,6 +20,7 @@ from core.queue import (
     ADVANCE,
     JOB_TIMEOUT_S,
     JOB_TTL_S,
+    NODE_TTL_S,
     SERIALIZER,
     SHARED_QUEUE,
     Wakes,
@@ -330,3 +333,14 @@ def test_a_job_in_the_queue_is_one_that_rq_can_read(redis: fakeredis.FakeRedis, 
     assert job.get_status() == "queued"
     assert job.enqueued_at is not None
     assert 0 < redis.ttl(job.key) <= JOB_TTL_S
+
+
+def test_a_node_that_died_before_the_clock_of_redis_was_set_back_is_forgotten_soon(
+    wakes: Wakes, redis: fakeredis.FakeRedis
+) -> None:
+    with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
+        wakes.announce_node("dead")
+    (seen,) = nodes(redis)
+    assert seen.id == "dead"
+    (key,) = redis.scan_iter(match="threadbook:node:*")
+    assert redis.pttl(key) <= NODE_TTL_S * 1_000

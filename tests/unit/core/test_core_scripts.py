@@ -48,7 +48,7 @@ def test_a_try_is_counted_and_forgotten_after_a_while(redis: Redis) -> None:
 
 def test_a_slot_that_comes_too_late_is_not_taken(redis: Redis) -> None:
     def take(longest_s: float) -> float:
-        return float(scripts.run(redis, scripts.TAKE_SLOT, ["pause", "bucket"], 1_000, 0, longest_s))
+        return float(scripts.run(redis, scripts.TAKE_SLOT, ["pause", "bucket"], 1_000, 0, longest_s, 9_000))
 
     assert take(0) == 0
     before = redis.get("bucket")
@@ -60,5 +60,5 @@ def test_a_slot_that_comes_too_late_is_not_taken(redis: Redis) -> None:
 
 def test_a_pause_holds_for_a_call_that_would_have_a_free_slot(redis: Redis) -> None:
     redis.set("pause", "1", px=60_000)
-    assert float(scripts.run(redis, scripts.TAKE_SLOT, ["pause", "bucket"], 1, 0, 5)) > 5
+    assert float(scripts.run(redis, scripts.TAKE_SLOT, ["pause", "bucket"], 1, 0, 5, 9_000)) > 5
     assert redis.get("bucket") is None

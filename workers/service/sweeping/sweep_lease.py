@@ -40,6 +40,7 @@ class SweepLease:
         """Whether this janitor is to sweep now. Raises redis.RedisError."""
         if self._redis.set(_KEY, self._owner, nx=True, px=self._ttl_ms):
             return True
+        scripts.run(self._redis, scripts.ARE_THERE, [_KEY], self._ttl_ms)
         holder = self._redis.get(_KEY)
         if (holder.decode() if isinstance(holder, bytes) else holder) != self._owner:
             return False

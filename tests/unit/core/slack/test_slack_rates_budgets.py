@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import fakeredis
 import pytest
+import time_machine
 from redis import ConnectionError as RedisConnectionError
 from redis import Redis
 
@@ -25,6 +29,11 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
     monkeypatch.setattr(slack_rates.time, "sleep", found.append)
     return found
+
+
+def two_hours_ahead() -> AbstractContextManager[Any]:
+    """Inside the block the clock of Redis is ahead; at its end it is set back."""
+    return time_machine.travel(datetime.now(UTC) + timedelta(hours=2))
 
 
 def slow(monkeypatch: pytest.MonkeyPatch, method: str, *, per_channel: bool = False) -> None:
@@ -146,3 +155,26 @@ def test_the_channel_is_found_wherever_the_sdk_puts_it() -> None:
     assert channel_of({"json": {"channel": "C1"}}) == "C1"
     assert channel_of({"params": {"channel_id": "C2"}, "json": None}) == "C2"
     assert channel_of({"data": "bytes"}) == ""
+
+
+def test_a_retry_after_from_before_the_clock_of_redis_was_set_back_lasts_no_longer_than_slack_said(
+    redis: Redis, slept: list[float]
+) -> None:
+    rates = Rates(redis, paced=False)
+    with two_hours_ahead():
+        rates.pause("chat.postMessage", "C1", 8.0)
+    assert 0 < rates.delay("chat.postMessage", "C1") <= 8.0
+    rates.wait("chat.postMessage", "C1")
+    assert len(slept) == 1
+    assert slept[0] <= 8.0
+
+
+def test_a_budget_from_before_the_clock_of_redis_was_set_back_is_a_full_one(redis: Redis, slept: list[float]) -> None:
+    rates = Rates(redis, paced=True)
+    with two_hours_ahead():
+        for _ in range(BUDGETS["chat.update"].burst):
+            rates.wait("chat.update")
+    assert rates.delay("chat.update") <= 0
+    for _ in range(BUDGETS["chat.update"].burst):
+        rates.wait("chat.update")
+    assert slept == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import fakeredis
 import pytest
+import time_machine
 
 from workers.service.backoff import LATE_DELAY_S, LONGEST_DELAY_S, MOST_CRASHES, MOST_DELAYS, SHORT_DELAYS, Backoff
 
@@ -72,3 +74,13 @@ def test_delays_grow_and_come_to_an_end(backoff: Backoff) -> None:
     assert not backoff.begin("t1:3").is_hopeless
     backoff.postpone("T:C:1.1", "t1:3")
     assert backoff.begin("t1:3").is_hopeless
+
+
+def test_a_delay_from_before_the_clock_of_redis_was_set_back_does_not_last_until_that_time_comes_again() -> None:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
+        backoff = Backoff(redis)
+        with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
+            backoff.postpone("t1", "t1:3")
+        assert backoff.postponed(["t1", "t2"]) == {"t1"}
+        (mark,) = redis.scan_iter(match="threadbook:later:*")
+        assert redis.pttl(mark) <= LATE_DELAY_S * 1_000

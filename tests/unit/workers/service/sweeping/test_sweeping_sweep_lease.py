@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import fakeredis
 import pytest
+import time_machine
 from patience import PATIENCE_S, eventually
 
 from core.store import StoreUnreachable
@@ -97,3 +99,14 @@ def test_a_failure_ends_nothing() -> None:
     eventually(lambda: newest._given == [], "the first one to be taken")
     newest.put(2)
     assert done.wait(PATIENCE_S)
+
+
+def test_a_janitor_that_died_before_the_clock_of_redis_was_set_back_is_followed_soon(
+    redis: fakeredis.FakeRedis,
+) -> None:
+    dead, next_one = SweepLease(redis, ttl_s=60), SweepLease(redis, ttl_s=60)
+    with time_machine.travel(datetime.now(UTC) + timedelta(hours=2)):
+        assert dead.take()
+    assert not next_one.take()
+    (key,) = redis.keys()
+    assert redis.pttl(key) <= 60_000
