@@ -10,7 +10,7 @@ from workers.agent.provenance.mentions import Mentions, chosen
 from workers.agent.provenance.naming import Mention
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.own_labels import OwnLabels
-from workers.agent.provenance.words import BASE_CUE, CHANGE, OTHER_ROWS, RATIO, TOTAL, Key, key_of, says
+from workers.agent.provenance.words import BASE_CUE, CHANGE, OTHER_ROWS, RATIO, TOTAL, Key, half_said, key_of, says
 
 _OF_A_WHOLE = (TOTAL, RATIO, CHANGE, BASE_CUE, OTHER_ROWS)
 """Words beside which a figure may be of the total, although a row is named: "North is above the 40.7 % of all"."""
@@ -125,9 +125,7 @@ class Scene(Mentions):
         if any(family.columns and label in named for family, label in fact.keys):
             return False
         words = self.words_of(claim)
-        return not any(
-            sum(word in words for word in label) * 2 >= len(label) for _, label in rows if not isinstance(label, Day)
-        )
+        return not any(half_said(label, words) for _, label in rows if not isinstance(label, Day))
 
     def names_row(self, claim: Claim, fact: Fact) -> bool:
         """Whether the claim names a row of the fact, and not only its column."""

@@ -59,13 +59,21 @@ class Family:
         self.labels.setdefault(label, shown)
 
 
+class Told(NamedTuple):
+    """What a number of a file's profile is, and `names` of which a sentence has to say one: those of its column, of the
+    value whose rows are counted, or of the other cells of a sample row. "rows" needs none: they go by any noun."""
+
+    what: Literal["rows", "columns", "missing", "count", "share", "min", "median", "max", "value"]
+    names: tuple[Key, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Fact:
     """A number that an output shows. `decimals` is None for one that came as data, exact.
 
     `keys` says which label it has in which family. `words` are the words around it. `grid` is the table that it stands
     in, `row` and `column` its place there. `turn` is 0 for this turn, and `EARLIER` for one before. `given`: a person,
-    or the data's own text, gave it, and no cell had to compute it.
+    or the data's own text, gave it, and no cell had to compute it. `told` says what a number of a file's profile is.
     """
 
     value: float
@@ -81,6 +89,7 @@ class Fact:
     turn: int = 0
     given: bool = False
     percent: bool = False
+    told: Told | None = None
 
     @property
     def slack(self) -> float:

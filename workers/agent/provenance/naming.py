@@ -54,7 +54,7 @@ class Names:
         if may_be_code and _CODE.fullmatch(shown.strip()):
             self._codes.add(label)
         self._labels.add(label)
-        for form in (*_inflected(label), *_joined(label, shown), *_without_bracket(shown)):
+        for form in (*inflected(label), *_joined(label, shown), *_without_bracket(shown)):
             self._forms.setdefault(form, label)
 
     def whole(self, names: Sequence[tuple[int, int, str]]) -> Iterator[Mention]:
@@ -93,7 +93,7 @@ class Names:
         return sorted(found, key=place_of)
 
 
-def _inflected(label: Key) -> Iterator[Key]:
+def inflected(label: Key) -> Iterator[Key]:
     """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"; "Kanal",
     "Kanälen"."""
     last = label[-1] if label else ""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
+from typing import Literal
 
 from core.steps import (
     Asked,
     Briefed,
     CellRan,
     ChartData,
+    ColumnNote,
     DataCheck,
     FileAbstract,
     Forgot,
@@ -21,17 +23,18 @@ from core.steps import (
     Recalled,
     Step,
     TableData,
+    TableNote,
     TeamNote,
 )
 from core.weighed_cache import WeighedCache
 from workers.agent.code.source import tree
-from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
+from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, Told, settle
 from workers.agent.provenance.from_memory import entry_named
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, scan
 from workers.agent.provenance.periods import add_periods
 from workers.agent.provenance.printed import read_text
-from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
+from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, Key, has_word, key_of
 
 _MONEY = re.compile(
     r"US\$|[$€£¥￥₹₩]|(?<![A-Za-z])(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])|\beuros?\b|\bdollars?\b|美元|欧元|人民币|元",
@@ -414,7 +417,7 @@ def _texts(parsed: ast.Module) -> Iterator[str]:
 # --- what people and files say
 
 
-def _said(text: str, place: Place, facts: Facts) -> None:
+def _said(text: str, place: Place, facts: Facts, told: Told | None = None) -> None:
     marks = marks_of(text)
     for line in text[:20_000].splitlines():
         for one in scan(line[:4_000], marks):
@@ -423,7 +426,9 @@ def _said(text: str, place: Place, facts: Facts) -> None:
             elif one.kind == "time":
                 facts.times.setdefault(one.text[:5].zfill(5), place)
             elif one.readings:
-                facts.facts.append(make_fact(one, place, 0, (), set(), given=True))
+                fact = make_fact(one, place, 0, (), set(), given=True)
+                fact.told = told
+                facts.facts.append(fact)
     _units(text[:20_000], facts)
 
 
@@ -431,24 +436,12 @@ def _file(file: FileAbstract, facts: Facts) -> None:
     """What is known of a file before any code ran: sizes, ranges, counts of values, its own text."""
     place = Place("file", about=file.path)
     for table in file.tables:
-        own: list[tuple[float, Iterable[str]]] = [(float(len(table.columns) + len(table.more_names)), ("column",))]
+        _given(len(table.columns) + len(table.more_names), Told("columns", (("column",),)), place, facts)
         if table.rows is not None:
-            own.append((float(table.rows), ("row", "record", "line")))
+            _given(table.rows, Told("rows", (("row",), ("record",), ("line",))), place, facts)
+        rows = _sample_rows(table)
         for column in table.columns:
-            words = key_of(column.name)
-            _units(column.name, facts)
-            if column.unique is not None:
-                own.append((float(column.unique), (*words, "unique")))
-            own += [(float(level.rows), (*words, *key_of(level.value))) for level in column.levels]
-            if column.missing:
-                share = Fact(column.missing, 4, place, words=frozenset((*words, "missing")), given=True, percent=True)
-                facts.facts.append(share)
-                if table.rows:
-                    own.append((float(round(column.missing * table.rows)), (*words, "missing")))
-            for text in (*column.spread, *column.samples):
-                _said(text[:80], place, facts)
-        for value, labels in own:
-            facts.facts.append(Fact(value, 0, place, words=frozenset(labels), given=True))
+            _column(column, table, rows, place, facts)
         for line in (table.name, *table.above, *table.more_names):
             _said(line[:300], place, facts)
         _units(" ".join(table.above), facts)
@@ -457,3 +450,44 @@ def _file(file: FileAbstract, facts: Facts) -> None:
     for one in scan(file.path.replace("_", " "), "point"):
         if one.kind == "date":
             facts.days.setdefault(one.day, place)
+
+
+def _column(
+    column: ColumnNote, table: TableNote, rows: Sequence[Mapping[str, str]], place: Place, facts: Facts
+) -> None:
+    own, missing = (key_of(column.name),), (key_of(column.name), ("missing",))
+    _units(column.name, facts)
+    if column.unique is not None:
+        _given(column.unique, Told("count", (*own, ("unique",))), place, facts)
+    for level in column.levels:
+        _given(level.rows, Told("count", own + _names([level.value])), place, facts)
+    if column.missing:
+        _given(column.missing, Told("share", missing), place, facts)
+        if table.rows:
+            _given(round(column.missing * table.rows), Told("missing", missing), place, facts)
+    for statistic, text in zip(_SPREAD, column.spread, strict=False):
+        _said(text[:80], place, facts, Told(statistic, own))
+    for text in column.samples:
+        beside = [value for row in rows if row.get(column.name) == text for value in row.values() if value != text]
+        _said(text[:80], place, facts, Told("value", own + _names(beside)))
+
+
+def _names(values: Sequence[str]) -> tuple[Key, ...]:
+    """Those of these values that have letters."""
+    keys = dict.fromkeys(map(key_of, values))
+    return tuple(key for key in keys if not all(map(str.isdigit, key)))
+
+
+_SPREAD: tuple[Literal["min", "median", "max", "value"], ...] = ("min", "value", "median", "value", "max")
+"""The statistics of a spread of numbers, without names for the quartiles."""
+
+
+def _sample_rows(table: TableNote) -> list[dict[str, str]]:
+    """The first rows of a table, as far as they can be told apart: value by column."""
+    head = [line.split(" | ") for line in table.head.splitlines()]
+    return [dict(zip(head[0], line, strict=True)) for line in head[1:] if len(line) == len(head[0])]
+
+
+def _given(value: float, told: Told, place: Place, facts: Facts) -> None:
+    words, is_share = frozenset(chain.from_iterable(told.names)), told.what == "share"
+    facts.facts.append(Fact(value, 4 if is_share else 0, place, words=words, given=True, percent=is_share, told=told))

@@ -23,6 +23,7 @@ from workers.agent.provenance.matching import Candidate, Reason, bounds, candida
 from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.pools import Said, from_pool
+from workers.agent.provenance.profiles import proves
 from workers.agent.provenance.tokens import Token, find_tokens
 from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, TOTAL, says
 from workers.agent.provenance.workbench import Workbench
@@ -270,7 +271,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
     if token is not None:
         _trace_token(claim, token, work)
         return
-    found = _found(claim, work)
+    found = [each for each in _found(claim, work) if proves(claim, each.fact, work.scene)]
     best = _of_a_named_row(_not_of_memory(_best(found, claim, work), found), found, claim, work)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
         _note(claim, work, "unsourced", reason="chart", near=(shown(other), shown(best.fact)))

@@ -246,3 +246,8 @@ def has_word(key: Key, known: frozenset[str]) -> bool:
         return True
     joined = "".join(key)
     return not joined.isascii() and any(word in joined for word in known if not word.isascii())
+
+
+def half_said(name: Key, words: frozenset[str]) -> bool:
+    """Whether at least half of the words of a name are among these."""
+    return sum(word in words for word in name) * 2 >= len(name)

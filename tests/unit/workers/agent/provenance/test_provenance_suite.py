@@ -26,7 +26,10 @@ from measure import (
     numbers_by_hand,
     random_passes,
     random_passes_by_hand,
+    unrelated,
 )
+
+from core.steps import Briefed
 
 CASES = 360
 
@@ -118,9 +121,10 @@ def test_a_token_costs_no_true_figure_and_finds_no_fewer_faults() -> None:
 
 
 @pytest.mark.long
-def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent() -> None:
+@pytest.mark.parametrize("files", [(), (unrelated(),)], ids=["no file", "a file"])
+def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent(files: tuple[Briefed, ...]) -> None:
     sets = (HELD_OUT, HELD_OUT_2, HELD_OUT_3, HELD_OUT_4, HELD_OUT_5, HELD_OUT_6, SETTLED_ON)
-    counted = [random_passes_by_hand(each, 2) for each in sets]
+    counted = [random_passes_by_hand(each, 2, *files) for each in sets]
     passed, tried = (sum(column) for column in zip(*counted, strict=True))
     assert tried >= 2_300
     assert passed / tried <= 0.02

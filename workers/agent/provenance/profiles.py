@@ -1,0 +1,77 @@
+"""Which figures a number of a file's profile proves.
+
+A profile is what is told of a file before any cell runs: hundreds of counts, quantiles and samples. Many figures of two
+or three digits are among them by chance, so such a number proves only what the sentence says of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim
+from workers.agent.provenance.columns import significant
+from workers.agent.provenance.facts import Fact
+from workers.agent.provenance.naming import inflected
+from workers.agent.provenance.rank_words import RANK
+from workers.agent.provenance.statistic_words import statistic_told, statistics_named
+from workers.agent.provenance.words import half_said, says, words_in
+
+_SURE_DIGITS = 4
+"""A value with so many digits is hardly there by chance."""
+_COUNTED = frozenset(("", "d", "w", "mo", "a"))
+"""The units of a count: none, or those of rows that are days, weeks, months or years."""
+_COLUMNS = re.compile(
+    r"\b(?:columns?|fields?|variables?|features?|spalten?|felde?r?n?|merkmalen?|colonnes?|champs?|columnas?|campos?)\b"
+    r"|列|字段|变量|カラム|項目|変数",
+    re.IGNORECASE,
+)
+_MISSING = re.compile(
+    r"\b(?:missing|empty|blank|null|nan|without|lack\w*|no|none|fehl\w*|leere?[nrsm]?|ohne|keine?[nrsm]?|manqu\w*|vides?|"
+    r"sans|aucune?|faltan?\w*|vac[ií][oa]s?|sin|ningun[oa]?)\b|缺|空|没有|无|欠|ない|なし|ありません",
+    re.IGNORECASE,
+)
+_ENDS = {"level_up": "max", "size_up": "max", "level_down": "min", "size_down": "min"}
+_SAID = {"columns": _COLUMNS, "missing": _MISSING, "share": _MISSING}
+"""Words that say what is counted, in six languages."""
+
+
+def proves(claim: Claim, fact: Fact, scene: Scene) -> bool:
+    """Whether a fact is of no profile, or the claim says what it is.
+
+    A count has no unit. A number of rows stands for itself, as rows go by any noun. A number of columns or of missing
+    values has a word for these. Everything else has the name of its column, level or sample row in its sentence or
+    heading. This may be translated where the sentence names the statistic, or the figure has many digits.
+    """
+    if fact.told is None:
+        return True
+    what, names = fact.told
+    one = claim.numeral
+    is_count = what in ("rows", "columns", "missing", "count")
+    if is_count and (one.unit not in _COUNTED or one.sign or one.scale != 1.0):
+        return False
+    told = statistic_told(claim, scene.reading.text)
+    if told and what != told:
+        return False
+    text = _text_around(claim, scene)
+    if what == "rows" or (what in _SAID and says(_SAID[what], text)):
+        return True
+    if significant(claim) >= _SURE_DIGITS or what in _statistics(text):
+        return True
+    words = scene.words_of(claim) | words_in(_heading(claim, scene))
+    return any(half_said(form, words) for name in names if name for form in (name, *inflected(name)))
+
+
+def _text_around(claim: Claim, scene: Scene) -> str:
+    return f"{claim.row} {claim.column} " if claim.in_table else scene.reading.text[slice(*claim.span)]
+
+
+def _heading(claim: Claim, scene: Scene) -> str:
+    above = [span for span in scene.reading.headings if span[1] <= claim.start]
+    return scene.reading.text[slice(*above[-1])] if above else ""
+
+
+def _statistics(text: str) -> set[str]:
+    """The statistics that a sentence names; the highest value is the maximum."""
+    ranks = (match.lastgroup or "" for match in RANK.finditer(text))
+    return {*statistics_named(text), *(_ENDS[rank] for rank in ranks if rank in _ENDS)}
