@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePath
@@ -175,6 +177,8 @@ class _Reader:
     """Reads one cell."""
 
     def __init__(self, parsed: ast.Module, modules: Mapping[str, str], functions: frozenset[str]) -> None:
+        parsed = copy.deepcopy(parsed)
+        _Locals().visit(parsed)
         self._tree = parsed
         self._modules = {**modules, **_imports(parsed)}
         self._functions = {*functions, *_functions(parsed)}
@@ -403,6 +407,50 @@ class _Reader:
         texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
         read |= {PurePath(text).name for text in texts if 0 < len(text) < 300}
         return frozenset(written), frozenset(read)
+
+
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class _Locals(ast.NodeVisitor):
+    """Renames the variables of comprehensions and the parameters of lambdas, so that none has the name of a variable of
+    the session: `x` of `[x for x in xs]` is no `x` of another cell."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._scopes = 0
+
+    def visit_Name(self, node: ast.Name) -> None:
+        node.id = self._names.get(node.id, node.id)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        given = node.args
+        for default in (*given.defaults, *given.kw_defaults):
+            if default is not None:
+                self.visit(default)
+        several = [each for each in (given.vararg, given.kwarg) if each is not None]
+        with self._scope(each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *several)):
+            self.visit(node.body)
+
+    def visit_ListComp(self, node: _Comprehension) -> None:
+        first = node.generators[0]
+        self.visit(first.iter)  # outside of the comprehension: `[x for x in x]`
+        with self._scope(name for each in node.generators for name in _stored(each.target)):
+            for each in node.generators:
+                for inside in (each.target, *(() if each is first else (each.iter,)), *each.ifs):
+                    self.visit(inside)
+            for made in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+                self.visit(made)
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    @contextmanager
+    def _scope(self, names: Iterable[str]) -> Iterator[None]:
+        outside = self._names
+        self._scopes += 1
+        self._names = outside | {name: f"{name} of {self._scopes}" for name in names}
+        yield
+        self._names = outside
 
 
 def _functions(parsed: ast.Module) -> Iterator[str]:
