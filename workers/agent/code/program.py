@@ -1,8 +1,9 @@
 """Which code of a thread makes a program that runs on its own.
 
 Python cells that ran without an error are kept. Shell commands are left out, because they were approved only for their
-thread. A failed cell may have set variables before its error, and the repaired cell often uses them. So the statements
-before the error are kept if later code reads a name that they set. All other failed code is left out.
+thread. A failed cell may have set variables before its error, and the repaired cell often uses them; so does the cell
+after one that was stopped. So the statements before that line are kept if later code reads a name that they set. All
+other failed code is left out.
 """
 
 from __future__ import annotations
@@ -47,13 +48,18 @@ def _part(cell: CellRan, needed: set[str] | None) -> Part:
         return Part(cell, "", "not")
     if cell.status == "ok":
         return Part(cell, code, "whole")
-    if cell.status != "error" or cell.error_line is None:
+    if not ended_in_a_line(cell):
         return Part(cell, "", "not")
     before = _ran_before(tree.body, cell.error_line)
     if not before or (needed is not None and not _names_set(before) & needed):
         return Part(cell, "", "not")
     lines = code.split("\n")[: before[-1].end_lineno]
     return Part(cell, "\n".join(lines), "partly")
+
+
+def ended_in_a_line(cell: CellRan) -> bool:
+    """Whether an error, a stop or the time limit ended the cell in a line that is known. What it set before is kept."""
+    return cell.status in ("error", "timeout", "killed") and cell.error_line is not None
 
 
 def parsed(code: str) -> ast.Module | None:

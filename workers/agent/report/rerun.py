@@ -28,7 +28,7 @@ from core.steps import (
 from core.thread_cells import since_reset
 from workers.agent.about_steps import Turns, approved_cells, cells
 from workers.agent.code.chance import draws, reads_clock
-from workers.agent.code.program import Part, program
+from workers.agent.code.program import Part, ended_in_a_line, program
 from workers.agent.code.risks import touched
 from workers.agent.code.slicing import Slice, slice_cells, uses_in
 from workers.agent.code.uses import ANY
@@ -359,7 +359,7 @@ class _Comparison:
         codes = [
             (part.cell.cell_id, code_to_slice(part) if part.cell.language == "bash" else part.cell.code)
             for part in self._parts
-            if part.cell.status not in ("timeout", "killed", "died")
+            if part.cell.status in ("ok", "undone") or ended_in_a_line(part.cell)
         ]
         return slice_cells(codes, self._plan.wanted | {part.cell.cell_id for _, part in self._plan.parts})
 

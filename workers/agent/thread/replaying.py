@@ -98,7 +98,7 @@ def replay(turns: Turns) -> Replay:
         cell_id = part.cell.cell_id
         if cell_id in why or part.cell.status == "undone":
             continue
-        if part.cell.status in ("timeout", "killed"):
+        if part.cell.status in ("timeout", "killed") and not part.code:
             why[cell_id] = "stopped"
         elif part.code and any(why.get(each, "stopped") not in ("stopped", "rests") for each in sliced.needs[cell_id]):
             why[cell_id] = "rests"

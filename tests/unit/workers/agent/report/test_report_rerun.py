@@ -214,6 +214,20 @@ def failing(name: str, message: str) -> CellRan:
     return ran("c", "", status="error", error_name=name, error=f"Traceback\n{name}: {message}")
 
 
+def test_what_a_stopped_cell_set_before_its_line_is_there_for_the_next_cell() -> None:
+    stopped = {"status": "killed", "error_name": "KeyboardInterrupt", "error_line": 3}
+    cells = [
+        ran("a", "x = 2000\nfor y in range(10**9):\n    z = y", **stopped),
+        ran("b", "print('total', x)", "total 2000\n"),
+    ]
+    turns = [(ASKED, *cells, done(figure("2,000", "b", 2000.0)))]
+    made = plan(turns)
+    assert made is not None
+    assert [part.code for _, part in made.parts] == ["x = 2000", "print('total', x)"]
+    found = again(turns, a=ran("a", "x = 2000"), b=ran("b", "print('total', x)", "total 2000\n"))
+    assert (found.state, found.partly_run) == ("reproduced", (1,))
+
+
 def test_the_reasons_of_a_cell_that_fails_now() -> None:
     show = ran("c", "print('total', x)", "total 2000\n")
     end = done(figure("2,000", "c", 2000.0))

@@ -163,6 +163,18 @@ def test_of_a_failed_cell_only_what_later_code_needs_is_kept() -> None:
     assert [part.kept for part in program((LOAD, FAILED))] == ["whole", "not"]
 
 
+@pytest.mark.parametrize("status", ["killed", "timeout"])
+def test_of_a_cell_that_was_stopped_in_a_line_what_later_code_needs_is_kept(status: str) -> None:
+    stopped = cell("a = 1\nfor n in range(9):\n    a + n", status=status, error_name="KeyboardInterrupt", error_line=3)
+    part, _ = program((stopped, cell("print(a)")))
+    assert (part.code, part.kept) == ("a = 1", "partly")
+
+
+def test_of_a_cell_whose_process_was_killed_nothing_is_kept() -> None:
+    part, _ = program((cell("a = 1\nwhile True:\n    pass", status="killed"), cell("print(a)")))
+    assert (part.code, part.kept) == ("", "not")
+
+
 @pytest.mark.parametrize(
     ("code", "line", "kept"),
     [

@@ -181,7 +181,7 @@ def test_the_lines_before_an_error_are_run_again(world: World) -> None:
     world.check()
     found = outcome(world, key)
     assert (found.state, found.partly_run) == ("reproduced", (1,))
-    assert "Of failed cell 1, only the lines before the error were run." in badge(world, key)
+    assert "Of unfinished cell 1, only the lines before the break were run." in badge(world, key)
 
 
 def test_a_cell_that_ran_before_another_was_undone_is_found(world: World) -> None:
