@@ -25,7 +25,11 @@ _TITLE_CHARS, _DELIVERS_CHARS = 120, 300
 _ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)、])[ \t]*(\S.*)$", re.MULTILINE)
 _DASH = re.compile(r"\s+[—–-]\s+|：|:\s+")
 _MARKS = re.compile(r"[*_`#]+")
-_WORDS = re.compile(r"\bstep[ -]by[ -]step\b|\bstage[ -]by[ -]stage\b|逐步|分步|一步一步|分阶段", re.IGNORECASE)
+_WORDS = re.compile(
+    r"\b(?:step[ -]by[ -]step|stage[ -]by[ -]stage|schritt für schritt|paso a paso|[ée]tape par [ée]tape|pas à pas)\b"
+    r"|逐步|分步|一步一步|分阶段|段階的に進め|ステップ(?:ごと|毎)に|一歩ずつ",
+    re.IGNORECASE,
+)
 
 
 class Stage(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from agent_kit import asked, cell, finish, judged, run, turn
 
 from core.steps import Approval, Asked, Checked, Corrected, Decided, Questioned, Step
@@ -13,7 +14,7 @@ from workers.agent.decide import decide
 from workers.agent.edits import Edit, edits, moved
 from workers.agent.prompt.messages import messages
 from workers.agent.report.sourcing import without_idle_legend
-from workers.agent.stages import plan_of
+from workers.agent.stages import asks_for_stages, plan_of
 from workers.agent.turn import AgentLimits
 
 PLAN = "1. Load — a clean table\n2. Compare — the winner"
@@ -47,6 +48,28 @@ def done(number: int, report: str, call_id: str, outcome: Any = "run", text: str
 
 def next_of(*steps: Step, **fields: Any) -> Action:
     return decide(turn(*steps, **fields))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Step by step: who wins?",
+        "Schritt für Schritt bitte: wer gewinnt? Erst der Plan.",
+        "¿Quién gana? Paso a paso, por favor.",
+        "Étape par étape : qui gagne ?",
+        "Qui gagne ? Pas à pas, s'il vous plaît.",
+        "请分步进行：谁赢了？",
+        "ステップごとに進めてください：誰が勝ちましたか？",
+        "段階的に進めてください：誰が勝ちましたか？",
+    ],
+)
+def test_people_ask_for_stages_in_each_language(text: str) -> None:
+    assert asks_for_stages([asked(text)])
+
+
+@pytest.mark.parametrize("text", ["Who wins?", "Eine schrittweise Regression bitte.", "Une étape de plus."])
+def test_other_questions_have_no_stages(text: str) -> None:
+    assert not asks_for_stages([asked(text)])
 
 
 def test_each_stage_has_returns_of_its_own() -> None:
