@@ -83,6 +83,8 @@ class Delivery:
         self._line: str | None = None if resumed else ""
         self._works = resumed
         """Whether Slack may have been told that an agent is at work."""
+        self._says_so = False
+        """Whether this delivery told it. While the turn waited for people, Slack was told that it waits."""
 
     def __enter__(self) -> Delivery:
         self._card.start()
@@ -160,8 +162,8 @@ class Delivery:
 
     def _draw(self, view: ProgressView, may_wait: bool) -> None:
         """In the card's thread: the first frame is a message, the others redraw it."""
-        if not self._works and view.state == "running":
-            self._works = True
+        if not self._says_so and view.state == "running":
+            self._works = self._says_so = True
             self._slack.set_session(self._thread, "processing", lease=self._lease)
         with self._posting:
             if self._card_ts is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from patience import eventually
 from turn_world import BEN, Meanwhile, World, cell, finish, question
 
 from bot.presses.answers import to_answer
 from core.values import IncomingMessage, ThreadKey
 from tryout.stack.blocks_text import message_text
+from workers.delivery import card as card_module
 from workers.models.scripted import ScriptedModel
 
 
@@ -42,6 +44,18 @@ def test_a_pressed_option_is_the_answer_and_the_buttons_go(world: World, key: Th
     assert "[gross]" not in asking(world, key)
     assert "ben" in asking(world, key)
     assert world.steps(key, "cell")[-1]["stdout"] == "2\n"
+
+
+def test_after_the_answer_slack_shows_an_agent_at_work_again(
+    world: World, key: ThreadKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(card_module, "FIRST_AFTER_S", 0.0)
+    at_work = lambda: world.slack.sessions[key.root_ts] == "processing"  # noqa: E731 - read again until it is so
+    world.model = Meanwhile(world.model, {4: lambda: eventually(at_work, "an agent at work")})
+    world.press(key, "net", user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.slack.sessions[key.root_ts] == "active"
 
 
 def test_a_question_is_answered_in_words_too(world: World, key: ThreadKey) -> None:
