@@ -21,7 +21,7 @@ from core.values import Language
 from workers.agent.code.program import Part, parsed
 from workers.delivery.reports.compose import checked, figures, statements
 from workers.delivery.reports.tools import team_setup, tools_setup
-from workers.delivery.reports.values import ReportInput
+from workers.delivery.reports.values import PastReport, ReportInput
 
 _V4: Any = v4
 """nbformat carries no types of its own."""
@@ -116,26 +116,17 @@ _NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figur
 
 
 def notebook(given: ReportInput) -> str:
-    """analysis.ipynb as JSON: the question, every cell that ran well with its outputs, the report."""
-    parts = given.parts
-    asked_so_far = [one.question for one in given.past if one.question.strip()] + [given.question]
-    quoted = ("\n".join(f"> {line}" for line in question.splitlines()) for question in asked_so_far)
-    cells = [_markdown(given.safe("\n\n".join(text for text in quoted if text)) or "…")]
-    if setup := setup_of(parts, backend=""):
-        cells.append(_code(setup, None, []))
-    for number, part in enumerate(parts, 1):
-        heading = f"### {number}. {_title(part.cell, given.language)}"
-        if part.kept != "whole":
-            heading += f"\n\n{_why(part, given.language)}"
-        if part.cell.left_out:
-            heading += f"\n\n{say('context_left_out_cell', given.language)}"
-        if asked := statements([part.cell], given):
-            heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
-        cells.append(_markdown(given.safe(heading)))
-        if part.code:
-            outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
-            cells.append(_code(part.code, number, outputs))
-    cells.append(_markdown(given.safe_report))
+    """analysis.ipynb as JSON: each question, its cells that ran well with their outputs, and its report."""
+    cells: list[dict[str, Any]] = []
+    for at, (one, parts) in enumerate(_by_question(given)):
+        quoted = "\n".join(f"> {line}" for line in one.question.strip().splitlines())
+        if quoted or not at:
+            cells.append(_markdown(given.safe(quoted) or "…"))
+        if not at and (setup := setup_of(given.parts, backend="")):
+            cells.append(_code(setup, None, []))
+        cells += _steps(parts, given)
+        if one.report:
+            cells.append(_markdown(given.safe(one.report)))
     if given.author:
         cells.append(_markdown(given.safe(say("report_spoken", given.language, author=escape_markdown(given.author)))))
     if told := figures(given):
@@ -148,6 +139,35 @@ def notebook(given: ReportInput) -> str:
     # The whole is checked against the format's schema here; nbformat's own functions for parts check each by itself.
     made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
     return file_text(made)
+
+
+def _by_question(given: ReportInput) -> list[tuple[PastReport, list[tuple[int, Part]]]]:
+    """Every question of the thread with its report and its numbered cells, in their order. Cells of no question belong
+    to the next one."""
+    asked = [(one, list[tuple[int, Part]]()) for one in (*given.past, PastReport(given.question, given.report))]
+    own = {cell_id: at for at, one in enumerate(given.past) for cell_id in one.cells}
+    at = len(given.past)
+    for number, part in reversed(list(enumerate(given.parts, 1))):
+        at = own.get(part.cell.cell_id, at)
+        asked[at][1].insert(0, (number, part))
+    return asked
+
+
+def _steps(parts: Sequence[tuple[int, Part]], given: ReportInput) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = []
+    for number, part in parts:
+        heading = f"### {number}. {_title(part.cell, given.language)}"
+        if part.kept != "whole":
+            heading += f"\n\n{_why(part, given.language)}"
+        if part.cell.left_out:
+            heading += f"\n\n{say('context_left_out_cell', given.language)}"
+        if asked := statements([part.cell], given):
+            heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
+        cells.append(_markdown(given.safe(heading)))
+        if part.code:
+            outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
+            cells.append(_code(part.code, number, outputs))
+    return cells
 
 
 def file_text(book: Any) -> str:

@@ -76,6 +76,7 @@ def page(given: ReportInput) -> str:
         past=[
             {"question": clip_words(" ".join(one.question.split()), _TITLE), "answer": Markup(_past(one.report))}  # noqa: S704
             for one in given.past
+            if one.report
         ],
         foot=say("page_foot", language),
         words={name: say(f"page_{name}", language) for name in _WORDS}

@@ -39,10 +39,11 @@ PAGE = "report.html"
 
 @dataclass(frozen=True, slots=True)
 class PastReport:
-    """A question that the thread had before, and its report."""
+    """A question that the thread had before, its report ("" without one), and the ids of its cells."""
 
     question: str
     report: str
+    cells: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)  # without slots, so that what is asked for each cell of a long thread is worked out once
@@ -152,10 +153,11 @@ class Report:
     shown: frozenset[str] = frozenset()
 
 
-def _past(steps: Sequence[Step], language: Language) -> list[PastReport]:
-    """The answer of an earlier turn, if it has one."""
+def _past(steps: Sequence[Step], language: Language) -> PastReport:
+    """An earlier turn. One that was stopped has no answer."""
     finished = [step.report for step in steps if isinstance(step, Finished)]
-    return [PastReport("\n".join(_questions(steps, language)), report) for report in finished[-1:]]
+    ran = frozenset(step.cell_id for step in steps if isinstance(step, CellRan))
+    return PastReport("\n".join(_questions(steps, language)), finished[-1] if finished else "", ran)
 
 
 _CHANGED = tuple(say("message_changed", language, text="").strip() for language in get_args(Language))
@@ -232,7 +234,7 @@ def report_input(
         pictures=pictures or {},
         unshown=frozenset(unshown),
         turn_id=turn_id,
-        past=tuple(past for turn in earlier for past in _past(turn, language)),
+        past=tuple(_past(turn, language) for turn in earlier),
         new_files=frozenset(file.path for step in steps if isinstance(step, Briefed) for file in step.files),
         behind=_behind(before, own, finished),
     )

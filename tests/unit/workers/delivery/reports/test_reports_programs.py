@@ -145,11 +145,23 @@ def test_the_notebook_shows_what_the_thread_showed() -> None:
     assert "".join(book["cells"][-1]["source"]) == "R"
 
 
-def test_the_notebook_is_headed_by_all_questions_of_the_thread() -> None:
-    past = (PastReport("How many rows?\nCount doubles once.", "**3**."), PastReport(" ", "A playbook ran."))
-    book = json.loads(next(f for f in render_report(case("R", past=past)).files if f.name.endswith("ipynb")).data)
-    heading = "".join(book["cells"][0]["source"])
-    assert heading.startswith("> How many rows?\n> Count doubles once.\n\n> Which region sold most?")
+def test_in_the_notebook_each_question_stands_before_its_cells_and_its_answer_behind_them() -> None:
+    before = [cell(f"n = {n}", cell_id=f"c{n}", title=f"Step {n}") for n in (1, 2, 3)]
+    past = (
+        PastReport("How many rows?\nCount doubles once.", "**3**.", frozenset({"c1"})),
+        PastReport("Stopped?", "", frozenset({"c2"})),
+        PastReport(" ", "A playbook ran.", frozenset({"c3"})),
+    )
+    now = cell("n = 4", cell_id="c4", title="Step 4")
+    report = render_report(case("R", past=past, earlier=tuple(before), cells=(now,)))
+    book = json.loads(next(f for f in report.files if f.name.endswith("ipynb")).data)
+    assert ["".join(each["source"]) for each in book["cells"]][:14] == [
+        "> How many rows?\n> Count doubles once.",
+        *("### 1. Step 1", "n = 1", "**3**."),
+        *("> Stopped?", "### 2. Step 2", "n = 2"),
+        *("### 3. Step 3", "n = 3", "A playbook ran."),
+        *("> Which region sold most?\n> See https://example.com/wiki", "### 4. Step 4", "n = 4", "R"),
+    ]
 
 
 def test_the_same_turn_gives_the_same_files() -> None:
