@@ -48,7 +48,7 @@ def _part(cell: CellRan, needed: set[str] | None) -> Part:
         return Part(cell, "", "not")
     if cell.status == "ok":
         return Part(cell, code, "whole")
-    if not ended_in_a_line(cell):
+    if cell.error_line is None or not ended_in_a_line(cell):
         return Part(cell, "", "not")
     before = _ran_before(tree.body, cell.error_line)
     if not before or (needed is not None and not _names_set(before) & needed):
