@@ -431,7 +431,7 @@ def _columns_of(block: Sequence[str]) -> list[list[str]]:
 
 def _with_whole_headings(spans: Sequence[tuple[int, int]], lines: Sequence[str]) -> list[tuple[int, int]]:
     """The columns with headings such as "part of change %" in one piece: their figures stand below the last word."""
-    below = [line for line in lines if any(map(str.isdigit, line))]
+    below = [line for line in lines[_is_headed(spans, lines) :] if any(map(str.isdigit, line))]
     whole: list[tuple[int, int]] = []
     for start, end in spans:
         before = whole[-1] if whole else None
@@ -452,6 +452,21 @@ def _with_whole_headings(spans: Sequence[tuple[int, int]], lines: Sequence[str])
     return whole
 
 
+def _is_headed(spans: Sequence[tuple[int, int]], lines: Sequence[str]) -> bool:
+    """Whether the first line has a word right above a column of numbers. A heading such as "Q1 late" has digits too.
+
+    A line that names years is not taken for one: whose year a figure is of, no sentence has to say.
+    """
+    if any(map(is_year, lines[0].split())):
+        return False
+    for span in spans:
+        below = [cell for line in lines[1:] if (cell := line[slice(*span)].strip())]
+        if below and any(map(str.isalpha, lines[0][slice(*span)])) and all(map(_BARE_NUMBER.fullmatch, below)):
+            return True
+    return False
+
+
+_BARE_NUMBER = re.compile(r"[-−+]?\d[\d.,]*%?|nan", re.IGNORECASE)
 _MOST_HEADINGS = 2
 _GOES_ON = (",", ":", ";", "(")
 """A text that ends so goes on behind the blank."""

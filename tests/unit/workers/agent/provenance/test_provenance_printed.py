@@ -35,6 +35,18 @@ def test_a_heading_of_several_words_above_short_figures_is_one_heading() -> None
     assert states("East is 66.89 % of the change.", TABLES)["66.89 %"] == "unsourced"
 
 
+PENALTIES = """\
+          Q1 late  Q1 penalty EUR  April late  April penalty EUR  April penalty before EUR
+Carrier                                                                                   
+TransAlp       58            2320          17                680                       800
+Baltic         66            1320          12                240                       260"""
+
+
+def test_headings_of_several_words_are_read_whole_where_some_have_digits() -> None:
+    places = [first(f"TransAlp: {figure}.", PENALTIES).places[0].about for figure in ("58", "680 EUR", "800 EUR")]
+    assert places == ["TransAlp · Q1 late", "TransAlp · April penalty EUR", "TransAlp · April penalty before EUR"]
+
+
 def test_a_title_with_a_percent_sign_says_what_its_table_shows() -> None:
     table = "churn % by support\nservice        No   Yes\nDSL          39.8  28.9\nFiber optic  63.2  54.9"
     assert states("Fiber without support: 63.2 % churn.", table)["63.2 %"] == "sourced"
