@@ -181,7 +181,7 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
             parts.append(_section(f"{place.value + ' ← ' if place.value else '← '}{text}"))
         else:
             head.append(_raw(f" ← {text}"))
-        if lines and (line := shown_there(place, cells)):
+        if lines and (line := shown_there(place, cells)) and line != place.about:
             parts.append(_pre(line))
     return kit.rich_text(_with(head), *parts)
 

@@ -53,6 +53,17 @@ def test_a_figure_that_only_the_memory_has_is_shown_with_its_entry_and_day() -> 
     assert "not computed here" in str(sources_view(TURN, [untold], CELLS, "en", 0))
 
 
+def test_a_line_that_says_itself_what_its_figure_is_of_is_shown_once() -> None:
+    cells = numbered_cells([[cell(1, stdout="on time: 80.4 %\nNorth  12")]])
+    places = [
+        SourcePlace(what="output", cell_id="c1", line=at, about=about)
+        for at, about in ((1, "on time: 80.4 %"), (2, "North"))
+    ]
+    sources = [FigureSource(figure=f"{n}", state="sourced", places=(place,)) for n, place in enumerate(places)]
+    view = str(sources_view(TURN, sources, cells, "en", 0))
+    assert (view.count("on time: 80.4 %"), view.count("North  12")) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("language", "written"),
     [("en", "1,234.5 / 0.5 = 2,469"), ("de", "1.234,5 / 0,5 = 2.469"), ("fr", "1\u202f234,5 / 0,5 = 2\u202f469")],
