@@ -500,6 +500,18 @@ def test_a_wish_at_the_end_of_a_long_question_stays_when_its_turn_is_left_out() 
     assert wish in told[1]["content"]
 
 
+@pytest.mark.parametrize("about", ["North, revenue per customer", "华北地区每位客户的全年收入"])
+def test_the_figures_of_many_reports_that_are_left_out_take_a_part_of_the_prompt(about: str) -> None:
+    places = [SourcePlace(what="output", about=f"{about} {n}") for n in range(60)]
+    sources = tuple(FigureSource(figure=f"{n}", state="sourced", places=(place,)) for n, place in enumerate(places))
+    many = Finished(report="", sources=sources)
+    earlier = tuple(
+        (*(step for step in steps if not isinstance(step, Finished)), many) for steps in long_thread(30, 2).earlier
+    )
+    told = messages(turn(asked("Next?"), earlier=earlier, limits=AgentLimits(context_chars=24_000)))
+    assert tokens_of(told) * CHARS_PER_TOKEN <= 24_000
+
+
 def test_the_figures_of_one_place_are_told_together_and_a_line_that_holds_them_says_them() -> None:
     def source(figure: str, about: str) -> FigureSource:
         return FigureSource(figure=figure, state="sourced", places=(SourcePlace(what="output", about=about),))
