@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workers.agent.provenance.facts import Facts, Place
-from workers.agent.provenance.outputs import facts_of
+from workers.agent.provenance.outputs.facts import Facts, Place
+from workers.agent.provenance.outputs.thread import facts_of
 from workers.agent.provenance.tracing import Provenance, Traced, trace
 
 __all__ = ["Facts", "Place", "Provenance", "Traced", "facts_of", "trace"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts, Label
-from workers.agent.provenance.matching import bounds
-from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.matching import bounds
+from workers.agent.provenance.claims.reading import Claim
+from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.outputs.facts import Fact, Facts, Label
 
 _SCALES = (1.0, 1e-3, 1e3, 1e-6, 1e6, 1e-2, 1e2)
 """A chart may be drawn in thousands, in millions or in percent, although nothing that can be read says so."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts
-from workers.agent.provenance.matching import Candidate, bounds
-from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.matching import Candidate, bounds
+from workers.agent.provenance.claims.reading import Claim
+from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.outputs.facts import Fact, Facts
 
 MOST_NEAR = 3
 _NEAR = 0.5

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.columns import significant
-from workers.agent.provenance.facts import Fact
-from workers.agent.provenance.naming import inflected
-from workers.agent.provenance.rank_words import RANK
-from workers.agent.provenance.statistic_words import statistic_told, statistics_named
-from workers.agent.provenance.words import half_said, says, words_in
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.naming import inflected
+from workers.agent.provenance.claims.reading import Claim
+from workers.agent.provenance.claims.statistic_words import statistic_told, statistics_named
+from workers.agent.provenance.derivations.columns import significant
+from workers.agent.provenance.language.words import half_said, says, words_in
+from workers.agent.provenance.outputs.facts import Fact
+from workers.agent.provenance.ranks.words import RANK
 
 _SURE_DIGITS = 4
 """A value with so many digits is hardly there by chance."""

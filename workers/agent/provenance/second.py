@@ -15,15 +15,15 @@ from typing import NamedTuple
 from core.language_detection import detect
 from core.second_route import Reason, RouteFigure
 from core.steps import CellRan
-from workers.agent.provenance.arithmetic import number
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import Claim, read_report
-from workers.agent.provenance.facts import Fact, Facts
-from workers.agent.provenance.matching import bounds
-from workers.agent.provenance.numerals import FILLER
-from workers.agent.provenance.outputs import facts_of
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.matching import bounds
+from workers.agent.provenance.claims.reading import Claim, read_report
+from workers.agent.provenance.derivations.arithmetic import number
+from workers.agent.provenance.language.numerals import FILLER
+from workers.agent.provenance.language.words import tokens
+from workers.agent.provenance.outputs.facts import Fact, Facts
+from workers.agent.provenance.outputs.thread import facts_of
 from workers.agent.provenance.tracing import Provenance, Traced, trace
-from workers.agent.provenance.words import tokens
 from workers.agent.text import one_line
 
 MOST_HEADLINE = 8

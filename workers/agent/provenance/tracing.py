@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from workers.agent.provenance.alike import Alike
-from workers.agent.provenance.arithmetic import arithmetic, number
-from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.charted import against, chart_facts
-from workers.agent.provenance.claims import Claim, Reading, read_report
-from workers.agent.provenance.columns import significant
-from workers.agent.provenance.deriving import Derived, derive
-from workers.agent.provenance.facts import Fact, Facts, Label, Place, is_total
-from workers.agent.provenance.formula_tokens import Fault, bind, shows
-from workers.agent.provenance.formulas import Operand
-from workers.agent.provenance.from_memory import says_so
-from workers.agent.provenance.leading import misplaced
-from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates, direction, sign_fits
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.matching import Candidate, Reason, bounds, candidates, direction, sign_fits
+from workers.agent.provenance.claims.reading import Claim, Reading, read_report
+from workers.agent.provenance.derivations.alike import Alike
+from workers.agent.provenance.derivations.arithmetic import arithmetic, number
+from workers.agent.provenance.derivations.columns import significant
+from workers.agent.provenance.derivations.deriving import Derived, derive
+from workers.agent.provenance.derivations.pools import Said, from_pool
+from workers.agent.provenance.derivations.workbench import Workbench
+from workers.agent.provenance.formulas.checking import Fault, bind, shows
+from workers.agent.provenance.formulas.syntax import Operand
+from workers.agent.provenance.formulas.tokens import Token, find_tokens
+from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.language.words import CURRENCIES, SAME_UNIT, TOTAL, says
 from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
-from workers.agent.provenance.numerals import Day
-from workers.agent.provenance.pools import Said, from_pool
+from workers.agent.provenance.outputs.facts import Fact, Facts, Label, Place, is_total
+from workers.agent.provenance.outputs.from_memory import says_so
 from workers.agent.provenance.profiles import proves
-from workers.agent.provenance.tokens import Token, find_tokens
-from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, TOTAL, says
-from workers.agent.provenance.workbench import Workbench
+from workers.agent.provenance.ranks.leading import misplaced
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.steps import Replied, Step, ToolCall
-from workers.agent.provenance.tokens import without_tokens
+from workers.agent.provenance.formulas.tokens import without_tokens
 from workers.agent.replies.intents import Report
 from workers.agent.replies.parse import read_reply
 from workers.agent.replies.tools import CHANGES, changes_of

@@ -13,7 +13,7 @@ from core.phrases import say
 from core.steps import CellRan, FigureSource, SourcePlace, Step
 from core.values import Language
 from workers.agent.provenance import Provenance, Traced, facts_of, trace
-from workers.agent.provenance.from_memory import day_of
+from workers.agent.provenance.outputs.from_memory import day_of
 from workers.agent.redrawn import as_last_drawn
 from workers.agent.text import one_line
 from workers.agent.turn import Turn

@@ -16,9 +16,9 @@ from core.schedules.values import Figure
 from core.steps import CellRan, FigureSource, Finished, SourcePlace
 from workers.agent.about_steps import Turns
 from workers.agent.provenance import Facts, facts_of
-from workers.agent.provenance.claims import Claim, Reading, read_report
-from workers.agent.provenance.facts import EARLIER, Fact, Grid, Label
-from workers.agent.provenance.numerals import FILLER, Numeral
+from workers.agent.provenance.claims.reading import Claim, Reading, read_report
+from workers.agent.provenance.language.numerals import FILLER, Numeral
+from workers.agent.provenance.outputs.facts import EARLIER, Fact, Grid, Label
 from workers.agent.report.rerun import Plan, labels_of, places_of, same_number
 from workers.agent.text import one_line
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.steps import CellRan, SourcePlace
 from workers.agent.code.source import tree
-from workers.agent.provenance.words import CURRENCIES
+from workers.agent.provenance.language.words import CURRENCIES
 from workers.agent.text import one_line
 from workers.agent.turn import Told
 

@@ -7,8 +7,8 @@ import random
 import pytest
 from provenance_kit import first, shown, states, traced
 
-from workers.agent.provenance.formulas import Amount, compute, read_formula, read_operand, written
-from workers.agent.provenance.tokens import find_tokens, without_tokens
+from workers.agent.provenance.formulas.syntax import Amount, compute, read_formula, read_operand, written
+from workers.agent.provenance.formulas.tokens import find_tokens, without_tokens
 
 TABLE = (
     "region  units  revenue_eur\nNorth     120       2400.5\nSouth     100       1890.0\nWest       30        660.0\n"

@@ -6,7 +6,7 @@ import pytest
 
 from core.steps import Asked, CellRan, Recalled, Step, TeamNote
 from workers.agent.provenance import Traced, facts_of, trace
-from workers.agent.provenance.from_memory import day_of, entry_named, says_so
+from workers.agent.provenance.outputs.from_memory import day_of, entry_named, says_so
 
 KEPT = "Kept by Ana on 2026-11-02; said by Ben in C1, message 1.1"
 ENTRY = TeamNote(place="channels/C1/conventions.md", title="October revenue", text="It was 482,310 EUR.", kept=KEPT)

@@ -6,9 +6,9 @@ import pytest
 
 from core.steps import CellRan, Step
 from core.weighed_cache import WeighedCache
-from workers.agent.provenance import outputs
-from workers.agent.provenance.facts import Fact, Facts
-from workers.agent.provenance.outputs import facts_of
+from workers.agent.provenance.outputs import thread as outputs
+from workers.agent.provenance.outputs.facts import Fact, Facts
+from workers.agent.provenance.outputs.thread import facts_of
 from workers.agent.provenance.second import Chosen, compare_figures
 
 TABLE = "region   sales  share\nNorth      120    40%\nSouth      100    60%\nTotal      220   100%\n"

@@ -7,9 +7,9 @@ from provenance_kit import shown, traced
 
 from core.steps import CellRan, ChartData, SeriesData, TableData
 from workers.agent.provenance import Traced, facts_of
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import read_report
-from workers.agent.provenance.leading import misplaced
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.reading import read_report
+from workers.agent.provenance.ranks.leading import misplaced
 from workers.agent.report.sourcing import marked, told
 
 TABLE = "region  orders  revenue\nNorth      120     2400\nSouth      100     1900\nWest        30      660\n"

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from workers.agent.provenance.claims import read_report
-from workers.agent.provenance.grids import Reader
+from workers.agent.provenance.claims.reading import read_report
+from workers.agent.provenance.outputs.grids import Reader
 
 
 class Line(str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from provenance_kit import states, traced
 
-from workers.agent.provenance.numerals import Day, scan_days
+from workers.agent.provenance.language.numerals import Day, scan_days
 
 TABLE = "      orders_2023  orders_2024\nNord         1322         1411\nSued          812          799\n"
 LINES = "orders_2023: 1322\norders_2024: 1411\n"

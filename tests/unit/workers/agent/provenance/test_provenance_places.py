@@ -8,9 +8,9 @@ from provenance_kit import shown, traced
 
 from core.steps import CellRan
 from workers.agent.provenance import Traced, facts_of
-from workers.agent.provenance.binding import Scene
-from workers.agent.provenance.claims import read_report
-from workers.agent.provenance.leading import misplaced
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.reading import read_report
+from workers.agent.provenance.ranks.leading import misplaced
 
 TABLE = (
     "region  orders  revenue\nEast        80     1500\nNorth      120     2400\nSouth      100     1900\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from provenance_kit import first, shown, states, traced
 
-from workers.agent.provenance import printed
+from workers.agent.provenance.outputs import printed
 
 TABLE = "department  staff  rate\nSales          40  0.274\nSupport        26  0.265\nFinance        14  0.066\n"
 COHORTS = (

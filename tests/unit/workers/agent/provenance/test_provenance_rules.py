@@ -18,8 +18,8 @@ from core.steps import (
     TableNote,
 )
 from tests.work import growth, instructions_in
-from workers.agent.provenance.claims import read_report
-from workers.agent.provenance.numerals import Day, marks_of, scan
+from workers.agent.provenance.claims.reading import read_report
+from workers.agent.provenance.language.numerals import Day, marks_of, scan
 
 REGIONS = "          revenue  orders\nregion                   \nNorth   482310.40    3812\nSouth   371942.15    2954\nEast    298411.90    2507\n"
 YEARS = "          2023    2024  pct_change\nLamp     81200   90144        11.0\nDesk     64350   58120        -9.7\n"

@@ -1,0 +1,1 @@
+"""Formulas and tokens with which a model binds a figure to cells, and their check."""
