@@ -64,8 +64,8 @@ class FigureSource(Value):
     `sourced`: a cell showed it. `derived`: it follows from what cells showed by the step `how`. `given`: a person, a
     file or the code's parameters state it. `unsourced`: it has no source; it is marked in the report, and `reason` says
     what was found instead (`workers/agent/provenance/claims/matching.py`). `start` is its place in the report, -1 in
-    steps of versions that did not note it; `arithmetic` is the step `how` with its numbers; `near` are values that the outputs
-    show instead of an unsourced one.
+    steps of versions that did not note it; `arithmetic` is the step `how` with its numbers; `near` are values that the
+    outputs show instead of an unsourced one.
     """
 
     figure: str

@@ -199,7 +199,8 @@ def test_a_half_may_be_rounded_either_way_and_what_is_over_a_half_only_up(shown:
     [
         "1. North\n2. South\n15. East", "# 12 findings of 2031", "```\n4711\n```", "`df[4711]`", "See sales_4711.csv and [x](http://a/4711).",
         "Top 50 and step 14 of figure 31.", "A 95 % confidence interval, p < 0.05, the 1.5 × IQR rule.", "A-4711 and Q4 and COVID-19",
-        "The 5 regions and 12 months.", "Python 3.11 ran.",
+        "The 5 regions and 12 months.", "Python 3.11 ran.", "Im 95-%-Bereich.", "The 95 % range.", "L'intervalle à 95 %.",
+        "Mit 95 % Sicherheit.", "El intervalo al 95 %.",
     ],
 )  # fmt: skip
 def test_what_says_nothing_is_left_alone(report: str) -> None:
