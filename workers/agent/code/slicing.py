@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workers.agent.code.uses import ANY, Body, Modules, Uses, functions_of, imports_of, uses_of
+from workers.agent.code.own_names import own_names
+from workers.agent.code.uses import ANY, Body, Modules, Uses, functions_of, imports_of, uses_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ def uses_in(codes: Sequence[str]) -> list[Uses]:
     """What each of a thread's cells does. What one of them imports or defines is known to the others."""
     modules: Modules = tuple(sorted({name: full for code in codes for name, full in imports_of(code)}.items()))
     functions = frozenset(name for code in codes for name in functions_of(code))
-    return [uses_of(code, modules, functions) for code in codes]
+    words = frozenset(word for code in codes for word in words_of(code))
+    own = own_names(codes) - words - functions - {name for name, _ in modules}
+    return [uses_of(code, modules, functions, own, place) for place, code in enumerate(codes)]
 
 
 class _Slicer:

@@ -162,13 +162,34 @@ def imports_of(code: str) -> Modules:
 
 
 @lru_cache(maxsize=512)
-def uses_of(code: str, modules: Modules = (), functions: frozenset[str] = frozenset()) -> Uses:
-    """What this cell does, if other cells of the session have imported and defined these names. Never raises."""
+def words_of(code: str) -> frozenset[str]:
+    """The words in this cell's texts: a statement over frames, or `@limit`, names a variable. Never raises."""
+    parsed = tree(code) if len(code) <= MOST_CHARS else None
+    nodes = ast.walk(parsed) if parsed is not None else ()
+    texts = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    asks_duckdb = any(full.partition(".")[0] == "duckdb" for _, full in imports_of(code))
+    found = _WORD if asks_duckdb else _AT_NAME
+    looked = (name for name, _ in _looks_for_names(parsed)) if parsed is not None else ()
+    return frozenset(word for text in texts for word in found.findall(text[:20_000])).union(looked)
+
+
+@lru_cache(maxsize=512)
+def uses_of(
+    code: str,
+    modules: Modules = (),
+    functions: frozenset[str] = frozenset(),
+    own: frozenset[str] = frozenset(),
+    place: int = 0,
+) -> Uses:
+    """What this cell does, if other cells of the session have imported and defined these names. Never raises.
+
+    `own` are names that no two cells share (`own_names`); `place` tells this cell's ones from those of the others.
+    """
     parsed = tree(code) if len(code) <= MOST_CHARS else None
     if parsed is None:
         return OPAQUE
     try:
-        return _Reader(parsed, dict(modules), functions).uses()
+        return _Reader(parsed, dict(modules), functions, own, place).uses()
     except RecursionError:
         return OPAQUE
 
@@ -176,9 +197,10 @@ def uses_of(code: str, modules: Modules = (), functions: frozenset[str] = frozen
 class _Reader:
     """Reads one cell."""
 
-    def __init__(self, parsed: ast.Module, modules: Mapping[str, str], functions: frozenset[str]) -> None:
-        parsed = copy.deepcopy(parsed)
-        _Locals().visit(parsed)
+    def __init__(
+        self, parsed: ast.Module, modules: Mapping[str, str], functions: frozenset[str], own: frozenset[str], place: int
+    ) -> None:
+        parsed = with_own_names(parsed, own, place)
         self._tree = parsed
         self._modules = {**modules, **_imports(parsed)}
         self._functions = {*functions, *_functions(parsed)}
@@ -206,8 +228,9 @@ class _Reader:
     # --- what cannot be told
 
     def _is_opaque(self) -> bool:
+        looked = [call for _, call in _looks_for_names(self._tree)]
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and self._name(node.func) in _OPAQUE_CALLS:
+            if isinstance(node, ast.Call) and self._name(node.func) in _OPAQUE_CALLS and node not in looked:
                 return True
             if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
                 return True
@@ -234,6 +257,7 @@ class _Reader:
         return ""
 
     def _reads(self, node: ast.AST) -> Iterator[str]:
+        yield from (name for name, _ in _looks_for_names(node))
         asks_duckdb = "duckdb" in self._modules.values()
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load | ast.Del):
@@ -412,25 +436,47 @@ class _Reader:
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-class _Locals(ast.NodeVisitor):
-    """Renames the variables of comprehensions and the parameters of lambdas, so that none has the name of a variable of
-    the session: `x` of `[x for x in xs]` is no `x` of another cell."""
+def with_own_names(parsed: ast.Module, own: frozenset[str] = frozenset(), place: int = 0) -> ast.Module:
+    """A copy in which variables of comprehensions, locals of functions and the `own` names of the cell at this place
+    have names that no other cell has: `x` of `[x for x in xs]` is no `x` of the session."""
+    found = copy.deepcopy(parsed)
+    _Locals(own, place).visit(found)
+    return found
 
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+
+class _Locals(ast.NodeVisitor):
+    def __init__(self, own: frozenset[str], place: int) -> None:
+        self._names = {name: f"{name} in {place}" for name in own}
+        self._place = place
         self._scopes = 0
 
     def visit_Name(self, node: ast.Name) -> None:
         node.id = self._names.get(node.id, node.id)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        given = node.args
-        for default in (*given.defaults, *given.kw_defaults):
-            if default is not None:
-                self.visit(default)
-        several = [each for each in (given.vararg, given.kwarg) if each is not None]
-        with self._scope(each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *several)):
+        with self._scope(self._parameters(node.args)):
             self.visit(node.body)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for outside in (*node.decorator_list, *([node.returns] if node.returns else [])):
+            self.visit(outside)
+        inside = [each for statement in node.body for each in ast.walk(statement)]
+        told = {name for each in inside if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        stored = {name for statement in node.body for name in _stored(statement)}
+        with self._scope((*self._parameters(node.args), *(stored - told))):
+            for statement in node.body:
+                self.visit(statement)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _parameters(self, given: ast.arguments) -> list[str]:
+        """The names of the parameters, after a visit to what stands outside of the function."""
+        several = [each for each in (given.vararg, given.kwarg) if each is not None]
+        named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *several]
+        for outside in (*given.defaults, *given.kw_defaults, *(each.annotation for each in named)):
+            if outside is not None:
+                self.visit(outside)
+        return [each.arg for each in named]
 
     def visit_ListComp(self, node: _Comprehension) -> None:
         first = node.generators[0]
@@ -448,9 +494,23 @@ class _Locals(ast.NodeVisitor):
     def _scope(self, names: Iterable[str]) -> Iterator[None]:
         outside = self._names
         self._scopes += 1
-        self._names = outside | {name: f"{name} of {self._scopes}" for name in names}
+        self._names = outside | {name: f"{name} of {self._scopes} in {self._place}" for name in names}
         yield
         self._names = outside
+
+
+def _looks_for_names(node: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The names whose being there is asked for, as in `"df" in globals()`, each with that call."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Compare(
+                left=ast.Constant(value=str(name)),
+                ops=[ast.In() | ast.NotIn()],
+                comparators=[ast.Call(func=ast.Name(id="globals" | "locals" | "vars" | "dir"), args=[]) as call],
+            ):
+                yield name, call
+            case _:
+                pass
 
 
 def _functions(parsed: ast.Module) -> Iterator[str]:

@@ -31,7 +31,7 @@ from workers.agent.code.chance import draws, reads_clock
 from workers.agent.code.program import Part, ended_in_a_line, program
 from workers.agent.code.risks import touched
 from workers.agent.code.slicing import Slice, slice_cells, uses_in
-from workers.agent.code.uses import ANY
+from workers.agent.code.uses import ANY, uses_of
 from workers.agent.provenance import Facts, facts_of, trace
 from workers.agent.report.sourcing import ABOUT_CHARS
 from workers.agent.text import one_line
@@ -432,7 +432,7 @@ class _Shown:
 
 
 def _sets(part: Part) -> frozenset[str]:
-    return uses_in([part.code])[0].sets
+    return uses_of(part.code).sets
 
 
 def rerun_step(before: CellRan, now: CellRan) -> CellRan:
