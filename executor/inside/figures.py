@@ -105,12 +105,16 @@ def prepare_matplotlib(fonts: list[str]) -> None:
 
 
 def _clear_pictures(figure: Any) -> None:
-    """Take our grid away where it would run through a heatmap and its numbers. A grid that the cell asked for stays."""
+    """Take our grid away where it would run through a heatmap and its numbers, and that of a second axis: it has other
+    lines, and they run over the bars. A grid that the cell asked for stays."""
+    places: list[tuple[float, ...]] = []
     for axes in figure.axes:
         is_heatmap = axes.images or any(type(each).__name__ == "QuadMesh" for each in axes.collections)
+        place = axes.get_position().bounds
         asked = any(line.get_color() != STYLE["grid.color"] for line in axes.get_xgridlines() + axes.get_ygridlines())
-        if is_heatmap and not asked:
+        if (is_heatmap or place in places) and not asked:
             axes.grid(visible=False)
+        places.append(place)
 
 
 _KNOWN_AS = [

@@ -465,6 +465,17 @@ def test_our_grid_does_not_run_through_a_heatmap_unless_the_cell_asks_for_one(ru
     assert shown.stdout == "False True True\n"
 
 
+def test_of_two_axes_at_one_place_only_the_first_has_our_grid(run) -> None:
+    shown = run(
+        "import matplotlib.pyplot as plt\n"
+        "def grid(axes): return any(line.get_visible() for line in axes.get_ygridlines())\n"
+        "figure, (bars, alone) = plt.subplots(1, 2)\n"
+        "bars.bar([1, 2], [500, 480])\nsecond = bars.twinx()\nsecond.plot([1, 2], [34, 37])\n"
+        "plt.savefig('own.png')\nplt.close()\nprint(grid(bars), grid(second), grid(alone))"
+    )
+    assert shown.stdout == "True False True\n"
+
+
 def test_a_figure_comes_with_its_data(run) -> None:
     result = run(
         "import matplotlib.pyplot as plt, pandas as pd\n"
