@@ -74,6 +74,8 @@ class _Reader:
                     given = [item.optional_vars for item in items if item.optional_vars is not None]
                     self._bind(given, [item.context_expr for item in items])
                     self.read(body)
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    self.bound |= {(each.asname or each.name).partition(".")[0] for each in names}
                 case ast.Expr(value=value):
                     self._mention(value)
                 case _:

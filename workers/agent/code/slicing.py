@@ -8,9 +8,9 @@ option). Where code hides what it does (`exec`, `globals()`, code that cannot be
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from workers.agent.code.own_names import own_names
+from workers.agent.code.own_names import Names, names_of, own_names
 from workers.agent.code.uses import ANY, Body, Modules, Uses, functions_of, imports_of, uses_of, words_of
 
 
@@ -49,7 +49,13 @@ def uses_in(codes: Sequence[str]) -> list[Uses]:
     functions = frozenset(name for code in codes for name in functions_of(code))
     words = frozenset(word for code in codes for word in words_of(code))
     own = own_names(codes) - words - functions - {name for name, _ in modules}
-    return [uses_of(code, modules, functions, own, place) for place, code in enumerate(codes)]
+    uses = [uses_of(code, modules, functions, own, place) for place, code in enumerate(codes)]
+    return [_without_own_reads(each, names_of(code)) for each, code in zip(uses, codes, strict=True)]
+
+
+def _without_own_reads(uses: Uses, names: Names | None) -> Uses:
+    """A cell needs no other one for a name that it gives a value first."""
+    return uses if names is None or uses.opaque else replace(uses, reads=uses.reads - names.own)
 
 
 class _Slicer:

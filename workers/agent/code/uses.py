@@ -57,9 +57,11 @@ _FRESH = _words(
     """
     sum mean median std var count nunique copy deepcopy corr cov quantile prod any all round idxmax idxmin
     total_seconds strftime isoformat strip lower upper tolist to_list to_string to_markdown value_counts
-    describe len format
+    describe len format agg aggregate assign crosstab drop_duplicates dropna melt merge pivot_table rename
+    reset_index sort_values
     """
 )
+"""Methods whose result surely shares no object with theirs."""
 _PURE_BUILTINS = _words(
     """
     print len sum min max abs round sorted int float str bool complex repr list tuple set dict frozenset type

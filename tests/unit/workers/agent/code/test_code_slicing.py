@@ -227,6 +227,9 @@ CASES: dict[str, tuple[list[str], str]] = {
         ],
         "1 4",
     ),
+    "an import that two cells make": (["from math import pi as p", "x = 1", "from math import e as p\nprint(p)"], "3"),
+    "a name that a cell sets before it reads it": (["n = 1", "print(n)", "n = 2\nprint(n)"], "3"),
+    "a name that a cell reads before it sets it": (["n = 1", "x = 2", "print(n)\nn = 2"], "1 3"),
     "a name of a loop that is read behind it": (
         ["i = 0\na = [1]", "for i in a:\n    pass", "print(i, a)"],
         "1 2 3",
@@ -302,6 +305,16 @@ PANDAS: dict[str, tuple[list[str], str]] = {
             "print(g.to_dict())",
         ],
         "1 2 4",
+    ),
+    "a table that was made of a frame and is changed": (
+        [
+            "df = pd.DataFrame({'k': ['y', 'x'], 'v': [1, 2]})",
+            "t = df.groupby('k').agg(n=('v', 'sum')).sort_values('n')\nt.index.name = 'K'\nt['m'] = 0",
+            "m = df.merge(df, on='k').rename(columns={'v_x': 'v'})\nm['v'] = 0",
+            "s = df.sort_values('k').dropna().reset_index(drop=True).assign(w=1)\ns.loc[0, 'v'] = 9",
+            "print(df.v.tolist())",
+        ],
+        "1 5",
     ),
     "a query that names a variable": (
         ["df = pd.DataFrame({'a': [1, 5]})", "limit = 3", "x = 1", "print(len(df.query('a > @limit')))"],
