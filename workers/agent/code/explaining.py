@@ -106,10 +106,20 @@ def _steps(tree: ast.Module, language: Language) -> Iterator[str]:
 
 def _names(call: ast.Call) -> str:
     given = [*call.args, *(word.value for word in call.keywords if word.arg in ("by", "on", "subset", "left_on"))]
-    names = [
-        n.value for each in given for n in ast.walk(each) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-    ]
+    names = [name for each in given for name in _texts(each)]
     return ", ".join(one_line(name, _NAME_CHARS) for name in names[:4])
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """The texts of an expression that may name columns: not what a method is given, as in `.dt.strftime("%Y-%m")`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        for part in (node.func, *(word.value for word in node.keywords if word.arg == "key")):
+            yield from _texts(part)
+    else:
+        for part in ast.iter_child_nodes(node):
+            yield from _texts(part)
 
 
 def _column(value: ast.expr) -> str:
