@@ -51,6 +51,8 @@ def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
     Each number must stand in its cell. The value must be that of the claim, with its unit and sign. If the claim names
     rows, one of the numbers must be of them.
     """
+    if formula.is_period and claim.numeral.unit in ("%", "pp"):
+        return Bound(None, "", "unit")
     chosen: list[Fact] = []
     for operand in formula.operands:
         fact = _fact_of(operand, claim, scene, facts)

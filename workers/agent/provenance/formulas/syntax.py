@@ -29,8 +29,10 @@ _CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
 }
-_UNITS = frozenset((1, 24, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
-"""Numbers of percent, scale and time. They may stand in a formula without a cell."""
+_TIMES = frozenset((24, 52, 60, 365, 3_600))
+_UNITS = _TIMES | {1, 100, 1_000, 10_000, 1_000_000, 1_000_000_000}
+"""Numbers of percent, scale and time. They may stand in a formula without a cell. Divided by a number of a cell, a unit
+of time gives a length of time and no percentage."""
 _COUNTS = frozenset((*range(2, 13), 15, 30))
 """Numbers that may stand there only as a factor or a divisor of numbers with cells: how many values a mean has, how
 many months a rate is for. Any other number has to come from a cell or a person. With free numbers, a formula could give
@@ -53,10 +55,12 @@ class Operand(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """A formula that could be read. `source` is Python with the names `v0`, `v1` … for its operands."""
+    """A formula that could be read. `source` is Python with the names `v0`, `v1` … for its operands. `is_period`: a
+    unit of time is divided by a number of a cell. That is a length of time, and never a share."""
 
     source: str
     operands: tuple[Operand, ...]
+    is_period: bool = False
 
 
 class Amount(NamedTuple):
@@ -101,11 +105,12 @@ def read_formula(text: str) -> Formula | None:
         if sum(1 for _ in ast.walk(body)) > _MOST_PARTS:
             return None
         _walk(body, [Amount(1.0, 0)] * len(operands))
-        if any(map(_takes_a_free_number, ast.walk(body))):
+        is_inverse = any(map(_is_inverse, ast.walk(body)))
+        if any(map(_takes_a_free_number, ast.walk(body))) or (is_inverse and _has(body, _COUNTS)):
             return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Formula(source, tuple(operands))
+    return Formula(source, tuple(operands), is_inverse and _has(body, _TIMES))
 
 
 def compute(formula: Formula, amounts: Sequence[Amount]) -> Amount | None:
@@ -150,13 +155,12 @@ def _walk(node: ast.expr, amounts: Sequence[Amount]) -> Amount | None:
 
 
 def _takes_a_free_number(node: ast.AST) -> bool:
-    """Whether a part of a formula adds a count without a cell, gives it to a function, or divides it by a number of a
-    cell."""
+    """Whether a part of a formula adds a count without a cell, gives it to a function, or divides it."""
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             return _is_free(left) or _is_free(right)
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return _is_free(left) and _has_operand(right)
+        case ast.BinOp(left=left, op=ast.Div()):
+            return _is_free(left)
         case ast.Call(args=args):
             return any(map(_is_free, args))
         case _:
@@ -165,8 +169,20 @@ def _takes_a_free_number(node: ast.AST) -> bool:
 
 def _is_free(part: ast.expr) -> bool:
     """Whether a part of a formula is a count without any number of a cell."""
-    counts = (one for one in ast.walk(part) if isinstance(one, ast.Constant) and one.value in _COUNTS)
-    return not _has_operand(part) and next(counts, None) is not None
+    return not _has_operand(part) and _has(part, _COUNTS)
+
+
+def _is_inverse(node: ast.AST) -> bool:
+    """Whether a part of a formula divides what has no cell by a number of a cell: 365 days by the turns of a stock."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return not _has_operand(left) and _has_operand(right)
+        case _:
+            return False
+
+
+def _has(part: ast.expr, numbers: frozenset[int]) -> bool:
+    return any(isinstance(one, ast.Constant) and one.value in numbers for one in ast.walk(part))
 
 
 def _has_operand(part: ast.expr) -> bool:
