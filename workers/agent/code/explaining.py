@@ -118,8 +118,8 @@ def _texts(node: ast.AST) -> Iterator[str]:
         for part in (node.func, *(word.value for word in node.keywords if word.arg == "key")):
             yield from _texts(part)
     else:
-        for part in ast.iter_child_nodes(node):
-            yield from _texts(part)
+        for child in ast.iter_child_nodes(node):
+            yield from _texts(child)
 
 
 def _column(value: ast.expr) -> str:
