@@ -143,14 +143,14 @@ def _found(measured: Measured) -> int:
 
 def test_first_drafts_of_a_model_are_hardly_ever_sent_back_for_true_figures() -> None:
     drafts = first_drafts()
-    assert (drafts.reports, drafts.figures) == (17, 1_101)
+    assert (drafts.reports, drafts.figures) == (17, 1_100)
     assert drafts.flagged <= 9  # dates and numbers that the code and the files gave, which the set leaves out
     assert drafts.found == drafts.planted
 
 
 def test_first_drafts_of_two_more_mornings_are_hardly_ever_sent_back_either() -> None:
     drafts = first_drafts(HELD_OUT_9)
-    assert (drafts.reports, drafts.figures) == (22, 1_551)
+    assert (drafts.reports, drafts.figures) == (22, 1_550)
     assert drafts.flagged <= 10  # they rest on files, memory and errors of cells, which the set leaves out
     assert drafts.found["digits"] >= 20
     assert drafts.found["row"] >= 11  # most that are missed stand in rows that a sentence does not name
