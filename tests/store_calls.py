@@ -135,6 +135,7 @@ SAMPLES: Mapping[str, Any] = {
     "spent": Spent(1, 0, 1, None),
     "status": "done",
     "subject": "U1",
+    "tried_at": datetime.now(UTC),
     "subjects": ["", "U1"],
     "step": RESUMED,
     "steps": [ASKED, REPLIED],

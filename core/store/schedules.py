@@ -141,14 +141,14 @@ class Schedules(Part):
             db.execute(query)
 
     @writes
-    def claim_run(self, node_id: str, stale: datetime, at: datetime | None = None) -> ClaimedRun | None:
+    def claim_run(self, node_id: str, stale: datetime, tried_at: datetime | None = None) -> ClaimedRun | None:
         """Take up the oldest run that nobody works on, or whose claim is not from after `stale`; None when there is
-        none. `at` is the moment of this try, if it is not now.
+        none. `tried_at` is the moment of this try, if it is not now.
 
         A run waits until the earlier ones of its schedule are over: figures are compared with those that people saw.
         """
         c = t.schedule_runs.c
-        free = is_free(c.taken_at, stale, at)
+        free = is_free(c.taken_at, stale, tried_at)
         earlier = t.schedule_runs.alias()
         is_open = earlier.c.state.in_(("due", "ended"))
         waits = select(earlier.c.id).where(earlier.c.schedule_id == c.schedule_id, is_open, earlier.c.due_at < c.due_at)
