@@ -24,6 +24,10 @@ INSIDE_ANOTHER = {
     "playground/blocks": "playground",
     "playground/page": "playground",
     "executor/attacks": "tryout",
+    **{
+        f"workers/agent/provenance/{room}": "workers/agent/provenance"
+        for room in ("claims", "derivations", "formulas", "language", "outputs", "ranks")
+    },
     "workers/builder/critics": "workers/builder",
     "workers/memory/functions": "workers/memory",
     "workers/memory/imports": "workers/memory",
