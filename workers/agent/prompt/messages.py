@@ -89,7 +89,7 @@ def messages(turn: Turn) -> tuple[Message, ...]:
 def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> tuple[Message, ...]:
     """What to send to the judge of a report: the question with those before it, and what each cell showed.
 
-    All cells share one limit. If there is not enough room for all cells of the thread, those of this turn come first.
+    All cells share one limit. Those of this turn take what they need of five sixths of it, earlier ones get the rest.
     A cell that looked around in the tables of a source, and that hardly a figure of the report comes from, is shown in
     short.
     Where an output is cut or missing, the judge is told which of the report's `figures` it holds, and where: it would
@@ -104,10 +104,10 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         if place >= fresh and isinstance(step, CellRan) and not step.left_out
     ]
     now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
-    chosen = [*before[-_CHECK_EARLIER_CELLS:], *now[-_CHECK_CELLS:]]
     room = min(_CHECK_CHARS, turn.context_chars // 2)
-    most = (_CHECK_LOOKED_UP_CHARS if _is_aside(cell, figures) else _CHECK_CELL_CHARS for _, cell in chosen)
-    granted = shares([min(_shown(cell), limit) for (_, cell), limit in zip(chosen, most, strict=True)], room)
+    now, before = now[-_CHECK_CELLS:], before[-_CHECK_EARLIER_CELLS:]
+    own = _granted(now, room * 5 // 6, figures)
+    chosen, granted = [*before, *now], [*_granted(before, room - sum(own), figures), *own]
     asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
     charts = judged_charts(turn)
     whole = {
@@ -136,6 +136,12 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         language_name=LANGUAGES[turn.language],
     )
     return (with_pictures(user(text), charts),)
+
+
+def _granted(cells: Sequence[tuple[int, CellRan]], room: int, figures: Sequence[Traced]) -> list[int]:
+    """How many characters the judge sees of each of these cells."""
+    most = (_CHECK_LOOKED_UP_CHARS if _is_aside(cell, figures) else _CHECK_CELL_CHARS for _, cell in cells)
+    return shares([min(_shown(cell), limit) for (_, cell), limit in zip(cells, most, strict=True)], room)
 
 
 def _stage_judged(turn: Turn) -> str:
