@@ -479,12 +479,14 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "repair": [
             {
                 "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "waits": waits,
-                "cell_timeout_s": "120", "memory_mb": 2048, "loading": loading,
+                "cell_timeout_s": "120", "memory_mb": 2048, "loading": loading, "blameless": blameless,
             }
-            for status, admin, waits, loading in (
-                ("error", False, False, False), ("error", True, False, False), ("error", False, True, False),
-                ("timeout", False, False, False), ("timeout", False, False, True), ("killed", False, False, False),
-                ("died", False, False, False), ("undone", False, False, False),
+            for status, admin, waits, loading, blameless in (
+                ("error", False, False, False, False), ("error", True, False, False, False),
+                ("error", False, True, False, False), ("timeout", False, False, False, False),
+                ("timeout", False, False, True, False), ("killed", False, False, False, False),
+                ("killed", False, False, False, True), ("died", False, False, False, False),
+                ("died", False, False, False, True), ("undone", False, False, False, False),
             )
         ],
         "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],
