@@ -74,7 +74,7 @@ class Scene(Mentions):
         allowed = self.allowed(claim, family)
         if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
             return True
-        if family.columns and self._is_far(claim, family, label):
+        if family.columns and (self._is_far(claim, family, label) or self._are_others(claim, fact, allowed)):
             return True
         if family.lines and any(not isinstance(one, Day) and fact.words.issuperset(one) for one in allowed):
             return True  # "evaluated: 5808 | without region: 43" beside a line "Region: …"
@@ -91,6 +91,15 @@ class Scene(Mentions):
             return False
         named = self.allowed(claim, family) or ()
         return not any(isinstance(one, Day) for one in named) and not chosen(family, self.within(*claim.clause))
+
+    def _are_others(self, claim: Claim, fact: Fact, named: frozenset[Label]) -> bool:
+        """Whether each named measure stands right behind another figure, and this one has the unit of its own column:
+        "14,846 kg on 35 pallets"."""
+        if claim.in_table or not fact.unit or fact.unit != claim.numeral.unit:
+            return False
+        ends = {other.end for other in self.figures(claim) if other is not claim}
+        behind = {m.label for m in self.within(*claim.span) if not ends.isdisjoint((m.start, m.start - 1))}
+        return named <= behind
 
     def _is_of_one_row(self, claim: Claim, family: Family) -> bool:
         """Whether a figure can be of no total: its row in a table is one of those that the total is of, or its clause

@@ -43,6 +43,7 @@ _MOST_MEASURES = 24
 _MONEY = frozenset(CURRENCIES.values())
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
+_TOLD_NUMBER = re.compile(r"^\S[^|]{0,60}?[:=] *[-−+]?\d[\d.,]* ?%?$")
 _PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
 """A line with a name and its figure, and one blank between them. A list of such lines is not aligned."""
 _LABEL_END = re.compile(r"[:=]")
@@ -71,7 +72,7 @@ def read_text(text: str, reader: Reader) -> Found:
         if (end := listed(lines, at, reader, found)) > at:
             at = end
             continue
-        is_no_table = at < run and tries == _MOST_TRIES
+        is_no_table = (at < run and tries == _MOST_TRIES) or _stands_above(lines, at)
         end = at + 1 if is_no_table else _run_end(lines, at)
         if at >= run:
             run, tries = end, 0
@@ -106,6 +107,12 @@ def read_text(text: str, reader: Reader) -> Found:
         at = max(end, at + 1)
     _note_periods(titled)
     return found
+
+
+def _stands_above(lines: Sequence[str], at: int) -> bool:
+    """Whether a line such as "after 1 April: 28" stands above a table of pandas, and happens to be as long as it."""
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    return _TOLD_NUMBER.match(lines[at]) is not None and below.startswith("  ") and not any(map(str.isdigit, below))
 
 
 def _before_literal(text: str, reader: Reader, line: int, found: Found) -> None:

@@ -491,3 +491,21 @@ QUARTERS = "\n".join(line.ljust(22) for line in QUARTERS.splitlines())
 def test_a_quarter_below_its_year_is_one_period() -> None:
     assert _about("A had 40 in Q2 2023.", QUARTERS) == "A · Q2 2023"
     assert states("B had 41 in Q2 2022.", QUARTERS)["41"] == "unsourced"
+
+
+def test_a_line_with_its_number_above_a_table_as_wide_is_no_row_of_it() -> None:
+    heading = "       Weight kg  Pallets  Freight EUR"
+    rows = "count    1180.00  1180.00      1171.00\nmax     14846.00    35.00      2388.37\n"
+    out = f"delivered on/after 1 April (local): 28\n{heading}\n{rows}"
+    said = states("28 were delivered on or after 1 April. The heaviest has 14,846 kg.", out)
+    assert (said["28"], said["14,846 kg"]) == ("sourced", "sourced")
+    assert first("27 were delivered on or after 1 April.", out).state == "unsourced"
+
+
+def test_a_measure_that_another_figure_counts_is_not_that_of_a_figure_with_its_own_unit() -> None:
+    heading = "id        Weight kg  Pallets  Freight EUR"
+    out = f"{heading}\nSH100593      14846       35      2388.37\nSH100600      13207       31       872.22\n"
+    out += "zero or negative: {'Weight kg': 0, 'Pallets': 0, 'Freight EUR': 0}\n"
+    said = states("SH100593 is 14,846 kg on 35 pallets for 2,388.37 EUR.", out)
+    assert said == {"14,846 kg": "sourced", "35": "sourced", "2,388.37 EUR": "sourced"}
+    assert states("SH100593 is 13,207 kg on 35 pallets.", out)["13,207 kg"] == "unsourced"
