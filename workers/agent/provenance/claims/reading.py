@@ -71,7 +71,8 @@ _BLANKED = (
         r"(?<![\d.,])(?:0[.,]5|2[.,]5|5|25|75|95|97[.,]5|99[.,]5)[ -]?%[ -]*"
         r"(?:(?:and|und|et|y|bis|to|–|-) *(?:(?:the|dem|das) )?(?:75|95|97[.,]5|99[.,]5)[ -]?%[ -]*)?"
         r"(?:quantile|Quantil|cuantil|percentile|Perzentil|分位)|"
-        r"\bquantiles? à (?:2[.,]5|5|25|75|95|97[.,]5)[ ]?%", re.IGNORECASE),
+        r"\b(?:quantile?n?s?|cuantile?s?|per[cz]entile?n?s?)[ :]+(?:(?:à|de|of) )?(?:2[.,]5|5|25|75|95|97[.,]5)[ ]?%"
+        r"(?: ?(?:and|und|et|y|bis|to|–|-) ?(?:75|95|97[.,]5)[ ]?%)?", re.IGNORECASE),
     re.compile(r"\bISO[ -]?\d+|\bUTF-?\d+|\bR²"),
 )  # fmt: skip
 _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)

@@ -202,6 +202,7 @@ def test_a_half_may_be_rounded_either_way_and_what_is_over_a_half_only_up(shown:
         "The 5 regions and 12 months.", "Python 3.11 ran.", "Im 95-%-Bereich.", "The 95 % range.", "L'intervalle à 95 %.",
         "Mit 95 % Sicherheit.", "El intervalo al 95 %.",
         "Between the 2.5 % and the 97.5 % quantile.", "Das 97,5-%-Quantil.", "Le quantile à 97,5 %.",
+        "Aus den Perzentilen 2,5 % und 97,5 %.",
     ],
 )  # fmt: skip
 def test_what_says_nothing_is_left_alone(report: str) -> None:
