@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from core.commands.registry import RUN, SPEAK, STARTUP, commands, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
+from core.language_detection import detect
 from core.phrases import say
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
-from core.steps import Acknowledged, Step
+from core.steps import Acknowledged, Asked, Step
 from core.store import StoreUnreachable
 from core.store.messages import MailChanged
 from core.store.thread_state import ThreadState
@@ -109,10 +110,17 @@ def _thread(
 def _at_rest(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> CommandThread:
     """A thread without a turn, as this command sees it."""
     # What a form gives is JSON, in no language.
-    language = state.turns[-1].language
+    language = _spoken_by(message.user, state)
     if not commands()[message.kind].by_form:
         language = language_of(message.text, language)
     return _thread(context, lease, message, list(state.steps.values()), language)
+
+
+def _spoken_by(user: str, state: ThreadState) -> Language:
+    """The language in which this person asked last in the thread; that of its last turn where nothing tells."""
+    said = [step for steps in state.steps.values() for step in steps if isinstance(step, Asked) and step.user == user]
+    last = state.turns[-1].language
+    return detect(said[-1].text, last) if said else last
 
 
 def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from turn_world import ANA, World, cell, finish
+from turn_world import ANA, BEN, World, cell, finish
 
 from core.language_detection import detect
 from core.values import Language
@@ -60,3 +60,17 @@ def test_a_thread_speaks_the_language_of_its_question(world: World, language: La
     if os.environ.get("UPDATE_GOLDEN"):
         file.write_text(text + "\n", encoding="utf-8")
     assert text + "\n" == file.read_text(encoding="utf-8")
+
+
+def test_a_command_in_an_english_word_is_answered_in_the_language_of_who_says_it(world: World) -> None:
+    world.model = ScriptedModel(turns=[[finish("Eins.")], [finish("二。")]])
+    key = world.say(QUESTIONS["de"], user=ANA)
+    world.settle(key)
+    world.say(QUESTIONS["zh"], user=BEN, thread=key)
+    world.settle(key)
+    world.say("cost", user=ANA, thread=key)
+    world.settle(key)
+    assert "Modellaufrufe" in message_text(world.messages(key)[-1])
+    world.say("cost", user=BEN, thread=key)
+    world.settle(key)
+    assert "模型调用" in message_text(world.messages(key)[-1])
