@@ -40,6 +40,6 @@ def _line(thread: CommandThread, scope: str, spent: Spent, currency: str) -> str
         thread.language,
         what=text,
         calls=spent.calls,
-        tokens=number(spent.tokens, thread.language),
+        tokens=number(spent.tokens, thread.language) if spent.tokens or not spent.calls else "",
         cost=cost,
     )
