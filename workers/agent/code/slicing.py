@@ -47,15 +47,15 @@ def uses_in(codes: Sequence[str]) -> list[Uses]:
     """What each of a thread's cells does. What one of them imports or defines is known to the others."""
     modules: Modules = tuple(sorted({name: full for code in codes for name, full in imports_of(code)}.items()))
     functions = frozenset(name for code in codes for name in functions_of(code))
-    words = frozenset(word for code in codes for word in words_of(code))
-    own = own_names(codes) - words - functions - {name for name, _ in modules}
+    words = [words_of(code, modules) for code in codes]
+    own = own_names(codes).difference(*words) - functions - {name for name, _ in modules}
     uses = [uses_of(code, modules, functions, own, place) for place, code in enumerate(codes)]
-    return [_without_own_reads(each, names_of(code)) for each, code in zip(uses, codes, strict=True)]
+    return [_without_own_reads(*each) for each in zip(uses, map(names_of, codes), words, strict=True)]
 
 
-def _without_own_reads(uses: Uses, names: Names | None) -> Uses:
-    """A cell needs no other one for a name that it gives a value first."""
-    return uses if names is None or uses.opaque else replace(uses, reads=uses.reads - names.own)
+def _without_own_reads(uses: Uses, names: Names | None, words: frozenset[str]) -> Uses:
+    """A cell needs no other one for a name that it gives a value first. A text in it may read the name before that."""
+    return uses if names is None or uses.opaque else replace(uses, reads=uses.reads - (names.own - words))
 
 
 class _Slicer:

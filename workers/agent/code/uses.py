@@ -164,15 +164,12 @@ def imports_of(code: str) -> Modules:
 
 
 @lru_cache(maxsize=512)
-def words_of(code: str) -> frozenset[str]:
-    """The words in this cell's texts: a statement over frames, or `@limit`, names a variable. Never raises."""
+def words_of(code: str, modules: Modules = ()) -> frozenset[str]:
+    """The names of variables that this cell's texts may hold, if other cells have imported these modules: `@limit`, the
+    frame of a statement, the `df` of `"df" in globals()`. Never raises."""
     parsed = tree(code) if len(code) <= MOST_CHARS else None
-    nodes = ast.walk(parsed) if parsed is not None else ()
-    texts = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    asks_duckdb = any(full.partition(".")[0] == "duckdb" for _, full in imports_of(code))
-    found = _WORD if asks_duckdb else _AT_NAME
-    looked = (name for name, _ in _looks_for_names(parsed)) if parsed is not None else ()
-    return frozenset(word for text in texts for word in found.findall(text[:20_000])).union(looked)
+    known = {**dict(modules), **dict(imports_of(code))}
+    return frozenset(_words_in(parsed, known)) if parsed is not None else frozenset()
 
 
 @lru_cache(maxsize=512)
@@ -259,17 +256,12 @@ class _Reader:
         return ""
 
     def _reads(self, node: ast.AST) -> Iterator[str]:
-        yield from (name for name, _ in _looks_for_names(node))
-        asks_duckdb = "duckdb" in self._modules.values()
+        yield from _words_in(node, self._modules)
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load | ast.Del):
                 yield each.id
             elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
                 yield each.target.id
-            elif isinstance(each, ast.Constant) and isinstance(each.value, str):
-                yield from _AT_NAME.findall(each.value)  # DataFrame.query("x > @limit")
-                if asks_duckdb:  # it finds frames by the names in the statement
-                    yield from _WORD.findall(each.value[:20_000])
 
     def _changes(self, node: ast.AST) -> Iterator[str]:
         for each in ast.walk(node):
@@ -499,6 +491,16 @@ class _Locals(ast.NodeVisitor):
         self._names = outside | {name: f"{name} of {self._scopes} in {self._place}" for name in names}
         yield
         self._names = outside
+
+
+def _words_in(node: ast.AST, modules: Mapping[str, str]) -> Iterator[str]:
+    yield from (name for name, _ in _looks_for_names(node))
+    asks_duckdb = any(full.partition(".")[0] == "duckdb" for full in modules.values())
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield from _AT_NAME.findall(each.value)  # DataFrame.query("x > @limit")
+            if asks_duckdb:  # it finds frames by the names in the statement
+                yield from _WORD.findall(each.value[:20_000])
 
 
 def _looks_for_names(node: ast.AST) -> Iterator[tuple[str, ast.Call]]:

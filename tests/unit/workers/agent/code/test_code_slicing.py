@@ -320,6 +320,10 @@ PANDAS: dict[str, tuple[list[str], str]] = {
         ["df = pd.DataFrame({'a': [1, 5]})", "limit = 3", "x = 1", "print(len(df.query('a > @limit')))"],
         "1 2 4",
     ),
+    "a query before its variable is set anew": (
+        ["df = pd.DataFrame({'a': [1, 5]})", "limit = 3", "print(len(df.query('a > @limit')))\nlimit = 9"],
+        "1 2 3",
+    ),
     "a merge": (
         [
             "a = pd.DataFrame({'k': [1], 'v': [2]})",
@@ -441,6 +445,17 @@ def test_a_slice_over_frames_prints_the_same(name: str, tmp_path: Path) -> None:
     places = "1 " + " ".join(str(int(place) + 1) for place in expected.split())
     with pd.option_context("display.precision", 6):
         check(["import pandas as pd, numpy as np", *cells], places, tmp_path, pd=pd, np=np)
+
+
+def test_a_frame_that_a_statement_of_duckdb_names_is_needed_whichever_cell_imported_duckdb() -> None:
+    assert needed(["import duckdb", "df = 1", "x = 2", "print(duckdb.sql('select sum(a) from df'))"]) == [1, 2, 4]
+    assert needed(["from duckdb import sql", "df = 1", "x = 2", "print(sql('select sum(a) from df'))"]) == [1, 2, 4]
+    anew = "df = duckdb.sql('select * from df where a > 1').df()\nprint(df)"
+    assert needed(["import duckdb", "df = 1", "x = 2", anew]) == [1, 2, 4]
+
+
+def test_a_name_that_a_cell_looks_for_before_it_sets_it_is_needed() -> None:
+    assert needed(["df = 1", "x = 2", "print('df' in globals())\ndf = 3"]) == [1, 3]
 
 
 def test_each_wanted_cell_has_its_own_needs() -> None:
