@@ -7,12 +7,20 @@ possible in one direction only: a name is shared unless the order of the stateme
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from workers.agent.code.source import tree
 from workers.agent.code.uses import with_own_names
+
+_PASSING = re.compile(
+    r"open|urlopen|connect|begin|cursor|catch_warnings|errstate|printoptions|\w*context|"
+    r"redirect_std(?:out|err)|closing|ExcelWriter|ExcelFile|HDFStore|ZipFile|TarFile|read_\w+|TemporaryDirectory|"
+    r"NamedTemporaryFile|\w*Pool|\w*PoolExecutor|get|Session"
+)
+"""What a `with` may enter that ends no error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,10 @@ class _Reader:
                 case ast.With(items=items, body=body):
                     given = [item.optional_vars for item in items if item.optional_vars is not None]
                     self._bind(given, [item.context_expr for item in items])
-                    self.read(body)
+                    if all(_lets_errors_through(item.context_expr) for item in items):
+                        self.read(body)
+                    else:
+                        self._block(body)
                 case ast.Import(names=names) | ast.ImportFrom(names=names):
                     self.bound |= {(each.asname or each.name).partition(".")[0] for each in names}
                 case ast.Expr(value=value):
@@ -102,6 +113,13 @@ class _Reader:
         for each in ast.walk(node):
             if isinstance(each, ast.Lambda | ast.GeneratorExp):  # read when they are used, perhaps in another cell
                 self.shared |= set(_all_names(each))
+
+
+def _lets_errors_through(context: ast.expr) -> bool:
+    """Whether what a `with` enters surely ends no error: behind `suppress(…)`, its statements may not have run."""
+    func = context.func if isinstance(context, ast.Call) else None
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return _PASSING.fullmatch(name) is not None
 
 
 def _plain(target: ast.expr) -> Iterator[str]:

@@ -347,8 +347,8 @@ class _Reader:
         match value:
             case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BinOp() | ast.UnaryOp():
                 return True
-            case ast.Call(func=ast.Attribute(attr=attr)):
-                return attr in _FRESH
+            case ast.Call(func=ast.Attribute(attr=attr) as func):
+                return attr in _FRESH and attr not in self._functions and self._name(func) != "heapq.merge"
             case ast.Call(func=ast.Name(id=name)):
                 return name in _FRESH_BUILTINS and name not in self._functions
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
@@ -456,8 +456,8 @@ class _Locals(ast.NodeVisitor):
             self.visit(outside)
         inside = [each for statement in node.body for each in ast.walk(statement)]
         told = {name for each in inside if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
-        stored = {name for statement in node.body for name in _stored(statement)}
-        with self._scope((*self._parameters(node.args), *(stored - told))):
+        own = {name for statement in node.body for name in _own_of(statement)}
+        with self._scope((*self._parameters(node.args), *(own - told))):
             for statement in node.body:
                 self.visit(statement)
 
@@ -615,6 +615,17 @@ def _stored(node: ast.AST) -> Iterator[str]:
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def _own_of(node: ast.AST) -> Iterator[str]:
+    """The variables that a statement sets in its function. What functions and comprehensions in it set is theirs."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, _Comprehension):
+        yield from (each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
+    elif not isinstance(node, _SCOPES):
+        for child in ast.iter_child_nodes(node):
+            yield from _own_of(child)
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

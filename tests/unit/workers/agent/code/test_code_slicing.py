@@ -261,6 +261,36 @@ CASES: dict[str, tuple[list[str], str]] = {
         "1 2 4",
     ),
     "a dictionary made by a comprehension": (["v = 2", "k = 3", "print({k: v for k in [1]})"], "1 3"),
+    "a variable of a comprehension in a function that reads a global": (
+        ["k = 1", "y = 2", "def f():\n    return [k for k in [5]] + [k]", "print(f())"],
+        "1 3 4",
+    ),
+    "a variable of a function in a function that reads a global": (
+        ["k = 1", "y = 2", "def f():\n    def g():\n        k = 5\n        return k\n    return g() + k", "print(f())"],
+        "1 3 4",
+    ),
+    "an attribute of a class in a function that reads a global": (
+        ["k = 1", "y = 2", "def f():\n    class A:\n        k = 5\n    return A.k + k", "print(f())"],
+        "1 3 4",
+    ),
+    "a name that an error may leave as it was": (
+        ["import contextlib", "x = 1", "y = 2", "with contextlib.suppress(ValueError):\n    x = int('a')\nprint(x)"],
+        "1 2 4",
+    ),
+    "a name that is set while a file is open": (
+        ["open('a.txt', 'w').write('7')", "x = 1", "with open('a.txt') as f:\n    x = f.read()\nprint(x)"],
+        "1 3",
+    ),
+    "a method of the thread that has the name of one that copies": (
+        [
+            "class A:\n    def merge(self, n):\n        self.n = n\n        return self",
+            "a = A()",
+            "b = a.merge(1)",
+            "b.n = 2",
+            "print(a.n)",
+        ],
+        "1 2 3 4 5",
+    ),
     "a walrus in a comprehension": (["last = 0", "xs = [(last := n) for n in [1, 2]]", "print(last)"], "1 2 3"),
     "what a comprehension changes": (["xs = [[1]]", "_ = [n.append(2) for n in xs]", "print(xs)"], "1 2 3"),
     "a parameter of a lambda": (["x = 3", "xs = [2, 1]", "print(sorted(xs, key=lambda x: -x))"], "2 3"),
