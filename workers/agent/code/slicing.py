@@ -49,8 +49,12 @@ def uses_in(codes: Sequence[str]) -> list[Uses]:
     functions = frozenset(name for code in codes for name in functions_of(code))
     words = [words_of(code, modules) for code in codes]
     own = own_names(codes).difference(*words) - functions - {name for name, _ in modules}
-    uses = [uses_of(code, modules, functions, own, place) for place, code in enumerate(codes)]
-    return [_without_own_reads(*each) for each in zip(uses, map(names_of, codes), words, strict=True)]
+    names = [names_of(code) for code in codes]
+    uses = [
+        uses_of(code, modules, functions, own & each.own if each else frozenset(), place)
+        for place, (code, each) in enumerate(zip(codes, names, strict=True))
+    ]
+    return [_without_own_reads(*each) for each in zip(uses, names, words, strict=True)]
 
 
 def _without_own_reads(uses: Uses, names: Names | None, words: frozenset[str]) -> Uses:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from workers.agent.code.slicing import slice_cells
+from workers.agent.code.slicing import slice_cells, uses_in
 from workers.agent.code.uses import MOST_CHARS, uses_of
 
 ALL = "all"
@@ -515,3 +515,11 @@ def test_code_that_is_too_long_or_hostile_is_opaque(code: str) -> None:
 def test_a_thousand_cells_are_sliced() -> None:
     cells = [("c0", "x = 0"), *((f"c{n}", f"x = x + {n}\ny{n} = [x]") for n in range(1, 1_000)), ("end", "print(x)")]
     assert len(slice_cells(cells, {"end"}).cells) == 1_001
+
+
+def test_a_new_cell_lets_no_other_cell_be_read_anew_that_has_nothing_to_do_with_it() -> None:
+    codes = [f"n{n} = {n}\nfor at in range(3):\n    print(at)" for n in range(50)]
+    uses_in(codes)
+    before = uses_of.cache_info().misses
+    uses_in([*codes, "print(n7)"])
+    assert uses_of.cache_info().misses - before == 2
