@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import get_args
 
@@ -160,6 +161,7 @@ def _past(steps: Sequence[Step], language: Language) -> PastReport:
     return PastReport("\n".join(_questions(steps, language)), finished[-1] if finished else "", ran)
 
 
+_COMPARED_CHARS = 1_000
 _CHANGED = tuple(say("message_changed", language, text="").strip() for language in get_args(Language))
 
 
@@ -171,10 +173,16 @@ def _questions(steps: Sequence[Step], language: Language) -> list[str]:
             continue
         if changed := next((words for words in _CHANGED if text.startswith(words)), ""):
             text = text.removeprefix(changed).strip()
-            last = max((place for place, (user, _) in enumerate(found) if user == step.user), default=len(found))
-            del found[last : last + 1]
+            own = [place for place, (user, _) in enumerate(found) if user == step.user]
+            old = max(own, key=lambda place: (_likeness(found[place][1], text), place), default=len(found))
+            del found[old : old + 1]
         found.append((step.user, text))
     return [text for _, text in found]
+
+
+def _likeness(one: str, other: str) -> float:
+    """How much of two messages is the same, from 0 to 1: a changed message does not say which one it was."""
+    return SequenceMatcher(None, one[:_COMPARED_CHARS], other[:_COMPARED_CHARS], autojunk=False).ratio()
 
 
 def _text(asked: Asked, language: Language) -> str:

@@ -384,6 +384,14 @@ def test_several_messages_stand_apart_above_their_answer_and_a_changed_one_stand
     assert "und je Monat · bitte · Umsatz je Region?" in str(first)
 
 
+def test_a_changed_message_takes_the_place_of_the_one_that_it_was_and_of_no_later_one() -> None:
+    words = ("Which region sells most in 2023?", "Without returns, please.")
+    changed = "I changed my message. It now reads: Which region sells most in 2024?"
+    steps = [Asked(user="U1", author="Ana", text=text, ts=text) for text in (*words, changed)]
+    given = report_input((*steps, Finished(report="So.")), "en")
+    assert given.question == "Without returns, please.\nWhich region sells most in 2024?"
+
+
 def test_steps_without_a_report_are_refused() -> None:
     with pytest.raises(ValueError, match="Finished"):
         report_input((Asked(user="U", author="A", text="x", ts="1"),), "en")
