@@ -271,7 +271,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
     if token is not None:
         _trace_token(claim, token, work)
         return
-    found = [each for each in _found(claim, work) if proves(claim, each.fact, work.scene)]
+    found = [each for each in _found(claim, work) if proves(claim, each.fact, work.scene, work.facts)]
     best = _of_a_named_row(_not_of_memory(_best(found, claim, work), found), found, claim, work)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
         _note(claim, work, "unsourced", reason="chart", near=(shown(other), shown(best.fact)))

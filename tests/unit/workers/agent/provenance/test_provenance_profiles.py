@@ -45,6 +45,9 @@ FILE = Briefed(files=(FileAbstract(path="a.csv", format="csv", size=1, sha256="0
         "La tabla tiene 130 filas y 18 columnas.",
         "The file has 18 columns for 130 days.",
         "该文件有130行、18列。",
+        "À 13 des 130 commandes, il n'y a pas de montant (10 %).",
+        "Bei 13 der 130 Bestellungen ist der Betrag nicht angegeben.",
+        "130行中13行未填写金额。",
         "13 von 130 Bestellungen haben keinen Betrag (10 %).",
         "À 13 des 130 commandes, il manque le montant (10 %).",
         "A 13 de los 130 pedidos les falta el importe (10 %).",
@@ -101,6 +104,46 @@ def test_a_value_of_a_sample_row_and_the_rows_of_a_value_are_given_where_these_a
 )
 def test_a_translated_name_is_enough_where_the_statistic_is_named_or_the_digits_are_many(report: str) -> None:
     assert set(states(report, FILE).values()) == {"given"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "The file has about 1.2 million rows.",
+        "Die Datei hat rund 1,2 Mio. Zeilen.",
+        "El archivo tiene unas 1,2 millones de filas.",
+        "Le fichier compte environ 1,2 million de lignes.",
+        "该文件约有120.4万行。",
+        "ファイルには約120万行あります。",
+        "The file has 1,204k orders.",
+    ],
+)
+def test_a_count_of_rows_in_thousands_or_millions_is_given(report: str) -> None:
+    table = TableNote(name="t", rows=1_204_331, columns=())
+    many = Briefed(files=(FileAbstract(path="a.csv", format="csv", size=1, sha256="0" * 64, tables=(table,)),))
+    assert set(states(report, many).values()) == {"given"}
+    assert set(states(report, FILE).values()) == {"unsourced"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Prices from 40 to 98.",
+        "Die Beträge reichen von 40 bis 98.",
+        "Les montants vont de 40 à 98.",
+        "Los importes van de 40 a 98.",
+        "金额从40到98。",
+        "金額は40から98までです。",
+        "The amounts are 40–98.",
+    ],
+)
+def test_both_ends_of_a_column_in_one_range_are_given(report: str) -> None:
+    assert set(states(report, FILE).values()) == {"given"}
+
+
+@pytest.mark.parametrize("report", ["Es stieg von 17 auf 98.", "Es reicht von 17 bis 98.", "Es reicht von 40 bis 58."])
+def test_ends_of_two_columns_are_no_range(report: str) -> None:
+    assert set(states(report, FILE).values()) == {"unsourced"}
 
 
 @pytest.mark.parametrize(
