@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from redis import Redis
 
+from core import scripts
 from core.blobs import Blobs
 from core.errors import BlobsUnreachable, SlackUnreachable
 from core.purging import delete_contents, delete_packs, purge_thread
@@ -103,6 +104,7 @@ def keep_retention(
     young. `slacks_time` raises SlackUnreachable. Then nothing is purged until the next hour.
     """
     if not redis.set(_RETENTION, settings.node_id, nx=True, ex=RETENTION_EVERY_S):
+        scripts.run(redis, scripts.ARE_THERE, [_RETENTION], RETENTION_EVERY_S * 1_000)
         return 0
     purged = 0
     if settings.retention.days and (now := _time_for_sure(slacks_time)) is not None:

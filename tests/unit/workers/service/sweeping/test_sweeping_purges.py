@@ -30,7 +30,7 @@ from workers.memory.functions.shelf import UNTESTED
 from workers.memory.team import memory_of
 from workers.models.scripted import ScriptedModel
 from workers.service.sweeping import purges
-from workers.service.sweeping.purges import carry_out_orders, keep_retention
+from workers.service.sweeping.purges import RETENTION_EVERY_S, carry_out_orders, keep_retention
 from workers.turn.building import folder_of
 
 SENTENCE, VALUE, FILE, NAME = "Nightingale-question", "Nightingale-value", "Nightingale-file", "Nightingale-name"
@@ -246,6 +246,15 @@ def test_a_purge_that_died_half_way_is_finished_by_the_next_one(world: World, fo
     keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis, right)
     orders(world)
     assert found(world, folder, FILE) == []
+
+
+def test_retention_waits_no_longer_than_an_hour_when_the_clock_of_redis_is_set_back(world: World) -> None:
+    given = (world.settings, world.store, Blobs(world.settings.files), world._redis, right)
+    keep_retention(*given)
+    (key,) = world._redis.keys("*:retention")
+    world._redis.expire(key, 30 * 86_400)
+    keep_retention(*given)
+    assert world._redis.ttl(key) <= RETENTION_EVERY_S
 
 
 def test_a_purge_whose_file_store_goes_away_half_way_leaves_nothing_of_the_session(
