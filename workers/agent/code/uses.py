@@ -327,8 +327,10 @@ class _Reader:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 if not self._is_fresh(node.value):
                     yield self._group([*targets, node.value])
-            elif isinstance(node, ast.For | ast.AsyncFor):
+            elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
                 yield self._group([node.target, node.iter])
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield self._given_out(node) | {node.name}
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
                 yield self._group([node.optional_vars, node.context_expr])
             elif isinstance(node, ast.Call) and any(True for _ in self._changed_by(node)):
@@ -340,6 +342,17 @@ class _Reader:
             for node in nodes
             for each in ast.walk(node)
             if isinstance(each, ast.Name) and each.id not in self._modules and each.id not in _PURE_BUILTINS
+        )
+
+    @staticmethod
+    def _given_out(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+        """The names whose objects a function returns as they are. A call in it links them where it stands."""
+        values = [each.value for each in ast.walk(function) if isinstance(each, ast.Return) and each.value]
+        return frozenset(
+            name
+            for value in values
+            if not any(isinstance(each, ast.Call) for each in ast.walk(value))
+            for name in _roots(value)
         )
 
     def _is_fresh(self, value: ast.expr) -> bool:

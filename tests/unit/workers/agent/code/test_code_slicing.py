@@ -293,6 +293,14 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "a walrus in a comprehension": (["last = 0", "xs = [(last := n) for n in [1, 2]]", "print(last)"], "1 2 3"),
     "what a comprehension changes": (["xs = [[1]]", "_ = [n.append(2) for n in xs]", "print(xs)"], "1 2 3"),
+    "what a comprehension over several names changes": (
+        ["x = [1]", "y = [2]", "_ = [n.append(3) for n in (x, y)]", "print(x)"],
+        "1 2 3 4",
+    ),
+    "what a function gives out and a later cell changes": (
+        ["x = [1]", "def get():\n    return x", "y = get()\ny.append(2)", "z = 1", "print(x)"],
+        "1 2 3 5",
+    ),
     "a parameter of a lambda": (["x = 3", "xs = [2, 1]", "print(sorted(xs, key=lambda x: -x))"], "2 3"),
     "a default of a lambda": (["x = 3", "y = 1", "print((lambda x=x: x)())"], "1 3"),
     "what a lambda changes": (["xs = [[1]]", "f = lambda n: n.append(2)", "f(xs[0])", "print(xs)"], "1 2 3 4"),
