@@ -409,8 +409,10 @@ def figures_told(sources: Iterable[FigureSource], limit: int) -> str:
             continue
         about = each.places[0].about.removeprefix(KEY_MARK).strip() if each.places else ""
         number = re.sub(r"[^\d.,]", "", each.figure)
-        told.setdefault(about or f"{_NOWHERE}{place}", {}).setdefault(number, each.figure)
-    lines = (_told_together(about, list(figures.values())) for about, figures in told.items())
+        known = told.setdefault(about or f"{_NOWHERE}{place}", {})
+        if each.figure != number or number not in known.values():  # "13.5 %" says 13.5 as well
+            known[each.figure] = number
+    lines = (_told_together(about, list(figures)) for about, figures in told.items())
     return one_line("; ".join(dict.fromkeys(lines)), limit)
 
 

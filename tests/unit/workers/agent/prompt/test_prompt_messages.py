@@ -525,6 +525,8 @@ def test_the_figures_of_one_place_are_told_together_and_a_line_that_holds_them_s
         FigureSource(figure="9", state="unsourced"),
     )
     assert figures_told(sources, 600) == "on time: 77.5 % (734 of 947); 12, 13.5 % (North · late); 8"
+    alike = [source(figure, "North") for figure in ("-5 %", "5 %", "5", "5 M€", "-5 %")]
+    assert figures_told(alike, 600) == "-5 %, 5 %, 5 M€ (North)"
 
 
 def test_how_names_were_made_on_which_later_cells_build_stays_when_their_turns_are_left_out() -> None:
