@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from workers.agent.code.source import tree
-from workers.agent.code.uses import with_own_names
+from workers.agent.code.uses import plain_names, with_own_names
 
 _PASSING = re.compile(
     r"open|urlopen|connect|begin|cursor|catch_warnings|errstate|printoptions|\w*context|"
@@ -96,7 +96,7 @@ class _Reader:
         for value in values:
             self._mention(value)
         for target in targets:
-            plain = set(_plain(target))
+            plain = set(plain_names(target))
             self._mention(target, besides=plain)
             self.bound |= plain
 
@@ -120,20 +120,6 @@ def _lets_errors_through(context: ast.expr) -> bool:
     func = context.func if isinstance(context, ast.Call) else None
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     return _PASSING.fullmatch(name) is not None
-
-
-def _plain(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment gives a value: those of `a`, `a, b` and `*a`, not of `a[0]` or `a.b`."""
-    match target:
-        case ast.Name(id=name):
-            yield name
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            for item in items:
-                yield from _plain(item)
-        case ast.Starred(value=value):
-            yield from _plain(value)
-        case _:
-            return
 
 
 def _all_names(node: ast.AST) -> Iterator[str]:

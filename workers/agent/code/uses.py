@@ -662,7 +662,7 @@ def _surely(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives a value whenever it runs."""
     match statement:
         case ast.Assign(targets=targets):
-            yield from (name for target in targets for name in _plain(target))
+            yield from (name for target in targets for name in plain_names(target))
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
             yield name
         case ast.Import(names=names) | ast.ImportFrom(names=names):
@@ -673,15 +673,16 @@ def _surely(statement: ast.stmt) -> Iterator[str]:
             return
 
 
-def _plain(target: ast.AST) -> Iterator[str]:
+def plain_names(target: ast.AST) -> Iterator[str]:
+    """The names that an assignment gives a value: those of `a`, `a, b` and `*a`, not of `a[0]` or `a.b`."""
     match target:
         case ast.Name(id=name):
             yield name
         case ast.Tuple(elts=items) | ast.List(elts=items):
             for item in items:
-                yield from _plain(item)
+                yield from plain_names(item)
         case ast.Starred(value=value):
-            yield from _plain(value)
+            yield from plain_names(value)
         case _:
             return
 
