@@ -39,8 +39,9 @@ def files_line(given: ReportInput) -> str:
     """The files of the answer in one quiet line of plain text, with what became of each; "" without any."""
     left, right = ("（", "）") if given.language in UNSPACED else (" (", ")")
     mark = _colon(given.language)
-    parts = [line.replace("`", "").partition(mark) for line in _files(given)]
+    parts = [line.partition(f"`{mark}") for line in _files(given)]  # a name may have such a mark itself
     lines = [f"{name}{left}{facts}{right}" if facts else name for name, _, facts in parts]
+    lines = [line.replace("`", "") for line in lines]
     if not lines:
         return ""
     shown = lines[:_SHOWN_FILES]

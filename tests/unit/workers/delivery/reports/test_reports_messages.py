@@ -16,6 +16,7 @@ from core.rows import Spent
 from core.slack.blocks import SlackMessage, as_plain_tables, broken_limits, characters
 from core.slack.markdown import closed, headings, plain_text
 from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, Replied, StatementRan, Step, Usage
+from core.values import Language
 from workers.delivery.reports import Report, ReportInput, render_report, report_input
 from workers.delivery.reports.tables import is_number, to_csv
 
@@ -369,6 +370,21 @@ def test_the_lines_below_an_answer_name_the_files_and_sources_that_it_rests_on()
     assert "Data sources: clinic" in shown
     shown = str(render_report(report_input((*asks("4"), done), "en", earlier=[first, second])).messages)
     assert "Files:" not in shown
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "line"),
+    [
+        ("en", "Sales: Q1.csv", "Sales: Q1.csv (not used by the code)"),
+        ("zh", "销售：一月.csv", "销售：一月.csv（代码未使用）"),
+        ("fr", "Ventes : T1.csv", "Ventes : T1.csv (non utilisé par le code)"),
+    ],
+)
+def test_a_file_with_a_colon_in_its_name_keeps_its_name(language: Language, name: str, line: str) -> None:
+    file = FileAbstract(path=name, format="csv", size=1, sha256="a" * 64)
+    ran = CellRan(code="a = 7", cell_id="c", call_id="c", title="t", status="ok", stdout="7", files_read=())
+    steps = (Asked(user="U", author="Ana", text="?", ts="1"), Briefed(files=(file,)), ran, Finished(report="It is 7."))
+    assert line in str(render_report(report_input(steps, language)).messages)
 
 
 def test_several_messages_stand_apart_above_their_answer_and_a_changed_one_stands_as_it_reads_now() -> None:
