@@ -69,7 +69,7 @@ _CHECK_ANSWER_CHARS = 4_000
 _CHECK_ROWS, _CHECK_SENTENCE_CHARS = 24, 160
 _CHECK_PLACES = ("output", "table", "count")
 _STEPS_OF_CUT = 4
-"""Parts of the budget by which earlier turns are cut. The beginning of a prompt stays the same until the next cut, and
+"""Parts of the budget by which older turns are cut. The beginning of a prompt stays the same until the next cut, and
 endpoints ask less for a beginning that they know."""
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
@@ -285,7 +285,11 @@ def _fit(turn: Turn, budget: int) -> list[Message]:
     draft = _Draft(turn, budget)
     draft.shorten(_of_pictures(draft), budget)
     over, part = max(draft.size - budget, 0), max(budget // _STEPS_OF_CUT, 1)
-    draft.shorten(_of_earlier_turns(draft), draft.size - -(-over // part) * part)
+    less = draft.size - -(-over // part) * part
+    draft.shorten(_of_older_turns(draft), less)
+    if draft.size > budget:
+        draft.shorten((partial(draft.drop, at) for at in range(len(draft.blocks) - 2)), less)
+    draft.shorten(_of_last_turn(draft), budget)
     draft.shorten(_of_this_turn(draft), budget)
     return draft.messages()
 
@@ -299,22 +303,20 @@ def _of_pictures(draft: _Draft) -> Iterator[Callable[[], None]]:
             yield from (partial(draft.tell, at, place, blind) for place in places)
 
 
-def _of_earlier_turns(draft: _Draft) -> Iterator[Callable[[], None]]:
-    """Every way to make a prompt shorter that leaves this turn's cells whole, in the order in which they are used.
-
-    The turn before this one stays longest: a follow-up most likely refers to it.
-    """
-    now = len(draft.blocks) - 1
-    for at in range(now - 1):
+def _of_older_turns(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Every way to make the turns before the last one shorter without leaving one out, the oldest first."""
+    for at in range(len(draft.blocks) - 2):
         for detail in (_SHORT, _BARE):
             yield from (partial(draft.tell, at, place, detail) for place in range(len(draft.blocks[at])))
-    last = range(max(now - 1, 0), now)
-    yield from (partial(draft.tell, at, place, _SHORT) for at in last for place in range(len(draft.blocks[at])))
-    for at in range(now - 1):
-        yield partial(draft.drop, at)
-    for at in last:
-        yield from (partial(draft.tell, at, place, _BARE) for place in range(len(draft.blocks[at])))
-        yield partial(draft.drop, at)
+
+
+def _of_last_turn(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Every way to make the turn before this one shorter. A follow-up most likely refers to it, so it stays longest."""
+    last = len(draft.blocks) - 2
+    if last >= 0:
+        for detail in (_SHORT, _BARE):
+            yield from (partial(draft.tell, last, place, detail) for place in range(len(draft.blocks[last])))
+        yield partial(draft.drop, last)
 
 
 def _of_this_turn(draft: _Draft) -> Iterator[Callable[[], None]]:

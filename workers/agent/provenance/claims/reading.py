@@ -51,11 +51,13 @@ _BLANKED = (
     # Names of methods, not results: confidence levels, the fences of quartiles, thresholds of p.
     re.compile(
         r"(?<![\d.,])(?:80|90|95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:iges? |-?)?(?:confidence|"
-        r"CI\b|KI\b|interval|range\b|certain|prediction|Konfidenz|Bereich|Sicherheit|置信|信頼|区间|区間|"
-        r"percentile|Perzentil)", re.IGNORECASE),
+        r"CI\b|KI\b|interval|prediction|Konfidenz|置信|信頼|区间|区間|percentile|Perzentil)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:range\b|certainty|Bereich|Sicherheit)",
+        re.IGNORECASE),
     re.compile(
         r"\b(?:(?:IC|CI|KI|intervalles? de confiance|intervalos? de confianza)[ :]*(?:(?:à|de|del|al)[ ]+)?|"
-        r"(?:intervalles?|fourchettes?|plages?) à |intervalos? (?:al|del) )"
+        r"(?:intervalles?|fourchettes?) à |intervalos? (?:al|del) )"
         r"(?:80|90|95|99(?:[.,]9)?)[ ]?%", re.IGNORECASE),
     re.compile(
         r"(?<![\d.,])(?:10|5|1|0[.,]1)\s?%[ -]*(?:-?\s?)?"

@@ -617,7 +617,7 @@ def test_a_prompt_keeps_its_beginning_until_the_next_cut() -> None:
 def test_the_turn_before_this_one_stays_longer_than_those_before_it() -> None:
     now = long_thread(8, 3)
     told = json.dumps(messages(turn(*now.steps, earlier=now.earlier, limits=AgentLimits(context_chars=60_000))))
-    assert "6 earlier turns of this thread left out" in told
+    assert "7 earlier turns of this thread left out" in told
     assert told.count("c" * 500) == 6, "the code of three cells of each of the last two turns"
 
 
