@@ -61,7 +61,7 @@ def test_a_turn_shows_in_health_metrics_logs_status_and_replay(tmp_path: Path, r
         assert answer is not None
         parts = answer.json()["parts"]
         service_parts = {"session_host", "workers", "janitor", "schedules", "clean_room"}
-        assert set(parts) == {"redis", "store", "slack"} | service_parts
+        assert set(parts) == {"redis", "store", "slack", "home"} | service_parts
         assert parts["workers"]["what"] == "2 of 2 alive"
         assert parts["session_host"]["what"].startswith("sandbox ")
 
