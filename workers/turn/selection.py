@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from core.commands.registry import RUN, SPEAK, STARTUP, commands, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
-from core.language_detection import detect
 from core.phrases import say
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
-from core.steps import Acknowledged, Asked, Step
+from core.steps import Acknowledged, Asked, Commanded, Step
 from core.store import StoreUnreachable
 from core.store.messages import MailChanged
 from core.store.thread_state import ThreadState
@@ -117,10 +116,12 @@ def _at_rest(context: TurnContext, lease: Lease, message: StoredMessage, state: 
 
 
 def _spoken_by(user: str, state: ThreadState) -> Language:
-    """The language in which this person asked last in the thread; that of its last turn where nothing tells."""
-    said = [step for steps in state.steps.values() for step in steps if isinstance(step, Asked) and step.user == user]
-    last = state.turns[-1].language
-    return detect(said[-1].text, last) if said else last
+    """The language that this person spoke last in the thread; that of its last turn where nothing tells."""
+    language = state.turns[-1].language
+    for step in (step for steps in state.steps.values() for step in steps):
+        if isinstance(step, Asked | Commanded) and step.user == user and not step.text.startswith("{"):  # of a form
+            language = language_of(step.text, language)
+    return language
 
 
 def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> None:
