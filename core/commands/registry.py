@@ -128,6 +128,11 @@ def is_light(kind: str) -> bool:
     return is_command(kind) and commands()[kind].light
 
 
+def is_by_form(kind: str) -> bool:
+    """Whether a message of this kind is a command whose text a form of ours made: JSON, in no language."""
+    return is_command(kind) and commands()[kind].by_form
+
+
 def language_of(text: str, otherwise: Language) -> Language:
     """The language of a message that may say a command: “weiter” is German, although it has no other word.
 

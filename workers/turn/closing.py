@@ -9,7 +9,7 @@ from functools import partial
 
 from core.clean_room import WAITING, Mode
 from core.commands.approvals import PRESSES
-from core.commands.registry import NOTE, commands, is_command
+from core.commands.registry import NOTE, is_by_form
 from core.errors import OursToFix, SlackUnreachable
 from core.held_files import Held
 from core.phrases import say
@@ -120,8 +120,7 @@ def tell_asker_refused(turn: OpenTurn, error: OursToFix) -> None:
 
 def _has_words(message: StoredMessage) -> bool:
     """Whether a person wrote the message. What buttons and forms send says nothing to the analyst."""
-    by_form = is_command(message.kind) and commands()[message.kind].by_form
-    return not by_form and message.kind != "stop" and message.kind not in PRESSES
+    return not is_by_form(message.kind) and message.kind != "stop" and message.kind not in PRESSES
 
 
 def close_at_last(turn: OpenTurn) -> None:

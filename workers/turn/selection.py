@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from core.commands.registry import RUN, SPEAK, STARTUP, commands, language_of
+from core.commands.registry import RUN, SPEAK, STARTUP, commands, is_by_form, language_of
 from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
 from core.phrases import say
 from core.rows import StoredMessage, TurnRow
@@ -108,9 +108,8 @@ def _thread(
 
 def _at_rest(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> CommandThread:
     """A thread without a turn, as this command sees it."""
-    # What a form gives is JSON, in no language.
     language = _spoken_by(message.user, state)
-    if not commands()[message.kind].by_form:
+    if not is_by_form(message.kind):
         language = language_of(message.text, language)
     return _thread(context, lease, message, list(state.steps.values()), language)
 
@@ -119,8 +118,8 @@ def _spoken_by(user: str, state: ThreadState) -> Language:
     """The language that this person spoke last in the thread; that of its last turn where nothing tells."""
     language = state.turns[-1].language
     for step in (step for steps in state.steps.values() for step in steps):
-        if isinstance(step, Asked | Commanded) and step.user == user and not step.text.startswith("{"):  # of a form
-            language = language_of(step.text, language)
+        if isinstance(step, Asked) or (isinstance(step, Commanded) and not is_by_form(step.command)):
+            language = language_of(step.text, language) if step.user == user else language
     return language
 
 
