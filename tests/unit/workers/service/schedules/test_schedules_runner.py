@@ -387,16 +387,16 @@ def test_a_limit_on_a_figure_that_the_report_lacks_is_refused(world: World) -> N
 
 def test_words_list_pause_resume_and_stop_the_schedules(world: World) -> None:
     key = scheduled(world)
-    for words, says, state in (
-        ("schedules", "next on", "active"),
-        ("pause schedules", "paused 1 schedule", "paused"),
-        ("暂停定时", "没有变化", "paused"),
-        ("resume schedules", "resumed 1 schedule", "active"),
-        ("stop schedules", "for good", "stopped"),
-        ("resume schedules", "No schedule", "stopped"),
-        ("定时任务", "已停止", "stopped"),
+    for who, words, says, state in (
+        (BEN, "schedules", "next on", "active"),
+        (BEN, "pause schedules", "paused 1 schedule", "paused"),
+        (ANA, "暂停定时", "没有变化", "paused"),
+        (BEN, "resume schedules", "resumed 1 schedule", "active"),
+        (BEN, "stop schedules", "for good", "stopped"),
+        (BEN, "resume schedules", "No schedule", "stopped"),
+        (ANA, "定时任务", "已停止", "stopped"),
     ):
-        world.say(words, thread=key, user=BEN)
+        world.say(words, thread=key, user=who)
         world.settle(key)
         assert says in said(world, key)
         assert schedule(world, key).state == state
