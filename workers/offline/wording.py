@@ -1,6 +1,6 @@
 """Words, numbers and times for people, in the thread's language.
 
-The sentences are in report.yaml (English and Chinese) and in `languages/`, a file for each other language.
+The English sentences are in report.yaml, those of each other language in a file of `languages/` with the same keys.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from core.phrases import OWN_FILES, written
+from core.phrases import written
 from core.values import Language
 from core.yaml_text import read_yaml
 
@@ -33,10 +33,11 @@ _TIME = re.compile(r"(?<![\d.-])(?P<y>\d{4})(?:Q(?P<q>[1-4])|-(?P<m>\d\d)(?:-(?P
 @cache
 def sentences() -> dict[str, Any]:
     """Every sentence: by group, language and key."""
-    told: dict[str, Any] = _read("report.yaml")
-    for language in OWN_FILES:
-        for group, own in _read(f"languages/{language}.yaml").items():
-            told[group][language] = own
+    told: dict[str, Any] = {}
+    for language in get_args(Language):
+        file = "report.yaml" if language == "en" else f"languages/{language}.yaml"
+        for group, own in _read(file).items():
+            told.setdefault(group, {})[language] = own
     return told
 
 

@@ -1,1 +1,1 @@
-"""What the offline analyst says in each language that has a file of its own; English and Chinese are in report.yaml."""
+"""What the offline analyst says in each language but English, whose sentences are in report.yaml."""
