@@ -19,13 +19,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 
-def tell(fact: str, **values: object) -> None:
-    """Print a finding as one line of JSON, so that the report can quote it."""
+def tell(fact: str, digits: int = 4, **values: object) -> None:
+    """Print a finding as one line of JSON, so that the report can quote it; with so many digits behind the point."""
 
     def plain(value: object) -> object:
-        return value.item() if hasattr(value, "item") else str(value)
+        if isinstance(value, dict):
+            return {name: plain(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return round(value, digits) if isinstance(value, float) else value
 
-    print(f"{fact}: {json.dumps(values, ensure_ascii=False, default=plain)}")
+    def simple(value: object) -> object:
+        return plain(value.item()) if hasattr(value, "item") else str(value)
+
+    print(f"{fact}: {json.dumps(plain(values), ensure_ascii=False, default=simple)}")
 
 
 def to_number(column: pd.Series) -> pd.Series:
@@ -257,9 +264,9 @@ def tell_moved(groups: dict[str, pd.Series]) -> None:
             without = (known.sum() - value) / (len(known) - 1)
             if abs(known.mean() - without) > 0.2 * abs(without):
                 moved = True
-                tell("moved", name=name, value=value, mean=round(known.mean(), 4), without=round(without, 4))
+                tell("moved", name=name, value=value, mean=known.mean(), without=without)
     for name, values in groups.items() if moved else []:
-        tell("median", name=name, median=round(float(values.median()), 4))
+        tell("median", name=name, median=values.median())
 
 
 def written(form: str, words: dict[str, str]) -> Callable[..., str]:
@@ -310,6 +317,12 @@ def name_of(period: pd.Period) -> str:
     return str(period).split("/")[0]
 
 
+def by_period(dated: pd.DataFrame, date: str, frequency: str, aggregate: Callable[..., pd.Series]) -> pd.Series:
+    """A measure for each period from the first to the last; a period without a row is no value, and not 0."""
+    series = aggregate(dated.groupby(dated[date].dt.to_period(frequency)))
+    return series.reindex(pd.period_range(series.index.min(), series.index.max(), freq=frequency))
+
+
 def spacing(dates: pd.Series) -> str:
     """The shortest of D, W, M, Q and Y in which most dates follow each other step by step; Y when none is."""
     for frequency in "DWMQ":
@@ -358,7 +371,7 @@ def fill_product(table: pd.DataFrame, total: str, one: str, other: str) -> pd.Da
     blank = table[total].isna() & product.notna()
     if agreeing < 0.95 or not blank.any():
         return table
-    tell("filled", column=total, one=one, other=other, count=int(blank.sum()), agreeing=round(agreeing, 4))
+    tell("filled", column=total, one=one, other=other, count=blank.sum(), agreeing=agreeing)
     return table.assign(**{total: table[total].where(~blank, product)})
 
 

@@ -54,31 +54,29 @@ def breakdown(
             table["change"] = table["last_12_months"] - table["12_months_before"]
             moves = table["change"].drop(blank, errors="ignore").dropna().sort_values(key=lambda change: -change.abs())
             if len(moves):
-                changed = [[name, round(change, 4)] for name, change in moves.head(5).items()]
-                up, down = [moves.idxmax(), round(moves.max(), 4)], [moves.idxmin(), round(moves.min(), 4)]
-                tell("changes", by=by_name, until=str(last_day.date()), most=changed, up=up, down=down)
+                most_moved = [[name, change] for name, change in moves.head(5).items()]
+                up, down = [moves.idxmax(), moves.max()], [moves.idxmin(), moves.min()]
+                tell("changes", until=str(last_day.date()), most=most_moved, up=up, down=down)
     count = len(table)
     solid: Any = table[(table["rows"] >= 10) & table[measure_name].notna()]
     solid = (solid if len(solid) >= 2 else table.dropna(subset=[measure_name]))[measure_name]
     solid = solid.drop(blank) if blank in solid and len(solid) > 1 else solid
     if len(solid):
-        high, low = [solid.idxmax(), round(solid.max(), 6)], [solid.idxmin(), round(solid.min(), 6)]
-        counted = int(table["rows"].sum())
-        tell("groups", by=by_name, count=count, overall=round(overall, 6), rows=counted, high=high, low=low)
-    if tested and not rate and not column:
-        sizes = table["rows"]
-        if len(sizes) > 1:
-            tell("test", by=by_name, kind="even", p=float(stats.chisquare(sizes).pvalue), effect=None)
+        high, low = [solid.idxmax(), solid.max()], [solid.idxmin(), solid.min()]
+        rows = table["rows"].sum()
+        tell("groups", digits=6, by=by_name, count=count, overall=overall, rows=rows, high=high, low=low)
+    if tested and not rate and not column and count > 1:
+        tell("test", digits=9, kind="even", p=stats.chisquare(table["rows"]).pvalue, effect=None)
     if rate:
         table["cases"] = grouped["is_target"].sum()
         counts = pd.crosstab(groups, work["is_target"])
         if min(counts.shape) > 1:
             test = stats.chi2_contingency(counts)
             effect = np.sqrt(test.statistic / counts.to_numpy().sum() / (min(counts.shape) - 1))
-            tell("test", by=by_name, p=float(test.pvalue), effect=round(float(effect), 4))
+            tell("test", digits=9, p=test.pvalue, effect=round(effect, 4))
     for name, row in table.head(shown_rows).iterrows():
-        others: Any = row.drop(measure_name).astype(float).round(6).to_dict()
-        tell("group", by=by_name, name=name, value=round(row[measure_name], 6), **others)
+        others: Any = row.drop(measure_name).astype(float).to_dict()
+        tell("group", digits=6, name=name, value=row[measure_name], **others)
 
     if averaged:
         tell_moved({str(name): part for name, part in grouped[column] if name in table.index[:shown_rows]})
@@ -127,24 +125,22 @@ def compare(
     groups, values = data[by_name].astype(str), data[column].astype(float)
     table = values.groupby(groups).agg(["size", "mean", "median", "std"]).sort_values("mean", ascending=False)
     table = table[table["size"] >= 2].head(shown_rows)
-    tell("compared", by=by_name, column=column, groups=int(groups.nunique()), rows=len(data),
-         overall=round(values.mean(), 4), left_out=len(work) - len(data))  # fmt: skip
+    tell("compared", rows=len(data), left_out=len(work) - len(data))
     for name, row in table.iterrows():
-        mean, median, sd = round(row["mean"], 4), round(row["median"], 4), round(row["std"], 4)
-        tell("side", name=name, rows=int(row["size"]), mean=mean, median=median, sd=sd)
+        tell("side", name=name, rows=int(row["size"]), mean=row["mean"], median=row["median"], sd=row["std"])
 
     samples = [values[groups == name] for name in table.index]
     tell_moved(dict(zip(map(str, table.index), samples, strict=True)))
     if len(samples) == 2 and values.nunique() > 1:
         pooled = np.sqrt((samples[0].var() + samples[1].var()) / 2)
-        effect = round(float((samples[0].mean() - samples[1].mean()) / pooled), 3) if pooled > 0 else None
+        effect = round((samples[0].mean() - samples[1].mean()) / pooled, 3) if pooled > 0 else None
         p, rank_p = stats.ttest_ind(*samples, equal_var=False).pvalue, stats.mannwhitneyu(*samples).pvalue
-        tell("test", kind="welch", p=float(p), rank_p=float(rank_p), effect=effect)
+        tell("test", digits=9, kind="welch", p=p, rank_p=rank_p, effect=effect)
     elif len(samples) > 2 and values.nunique() > 1:
         kruskal = stats.kruskal(*samples)
         rest = max(1, sum(map(len, samples)) - len(samples))
         explained = max(0.0, (kruskal.statistic - len(samples) + 1) / rest)
-        tell("test", kind="kruskal", p=float(kruskal.pvalue), effect=round(float(explained), 4))
+        tell("test", digits=9, kind="kruskal", p=kruskal.pvalue, effect=round(explained, 4))
 
     print(fill("rows_of", words, shown=len(values), rows=len(work)))
 
@@ -169,13 +165,12 @@ def correlate(
 ) -> None:  # fmt: skip
     """How two numbers go together."""
     pair = work[[x, y]].dropna().astype(float)
-    varied = len(pair) >= 3 and (pair.nunique() > 1).all()
     print(fill("rows_of", words, shown=len(pair), rows=len(work)))
-    if varied:
+    if len(pair) >= 3 and (pair.nunique() > 1).all():
         pearson, spearman = stats.pearsonr(pair[x], pair[y]), stats.spearmanr(pair[x], pair[y])
         slope, start = np.polyfit(pair[x], pair[y], 1)
-        tell("pair", x=x, y=y, rows=len(pair), pearson=round(float(pearson.statistic), 4),
-             spearman=round(float(spearman.statistic), 4), p=float(spearman.pvalue), slope=round(float(slope), 6),
+        tell("pair", digits=9, x=x, y=y, rows=len(pair), pearson=round(pearson.statistic, 4),
+             spearman=round(spearman.statistic, 4), p=spearman.pvalue, slope=round(slope, 6),
              left_out=len(work) - len(pair))  # fmt: skip
 
         _, ax = plt.subplots()
@@ -187,8 +182,6 @@ def correlate(
         ax.xaxis.set_major_formatter(written(x_axis_format, words))
         ax.yaxis.set_major_formatter(written(y_axis_format, words))
         ax.legend()
-    else:
-        tell("no_pair", rows=len(pair))
 
 
 def correlations(work: Any, *, columns: list[str], title: str, words: dict[str, str]) -> Any:
@@ -198,9 +191,9 @@ def correlations(work: Any, *, columns: list[str], title: str, words: dict[str, 
     table = numbers.corr(method="spearman")
     upper = table.where(np.triu(np.ones(table.shape, dtype=bool), k=1)).stack().dropna()
     strongest = upper.reindex(upper.abs().sort_values(ascending=False).index)
-    tell("correlations", columns=table.shape[0], rows=len(numbers), pairs=len(upper))
+    tell("correlations", pairs=len(upper))
     for (one, other), value in strongest.head(8).items():
-        tell("pair", x=one, y=other, spearman=round(value, 4), rows=int(numbers[[one, other]].dropna().shape[0]))
+        tell("pair", x=one, y=other, spearman=value, rows=len(numbers[[one, other]].dropna()))
 
     print(fill("row_count", words, rows=len(work)))
 

@@ -52,8 +52,8 @@ def predict(
     X = X.drop(columns=leaking)
     numeric, categorical = [c for c in numbers if c in X], [c for c in categories if c in X]
     possible = bool(X.shape[1] > 0 and (len(X) >= 80 and fewest > 5 if number else fewest >= 30))
-    cases = {} if number else {"positive": int(y.sum()), "rate": round(y.mean(), 6)}
-    tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible, **cases)
+    cases = {} if number else {"positive": y.sum(), "rate": y.mean()}
+    tell("modelled", digits=6, rows=len(X), columns=X.shape[1], leaking=leaking, **cases)
     tell("gaps", columns={name: int(count) for name, count in X[numeric].isna().sum().nlargest(6).items() if count})
     print(fill("row_count", words, rows=len(X)))
 
@@ -80,24 +80,22 @@ def predict(
         models = {**linear, "gradient boosting": make_pipeline(plain, boosting)}
         scores = {name: cross_val_score(m, X_train, y_train, cv=folds, scoring=scoring) for name, m in models.items()}
         for name, score in scores.items():
-            tell("candidate", model=name, spread=round(score.std(), 4), **{said: round(abs(score.mean()), 4)})
+            tell("candidate", model=name, spread=score.std(), **{said: abs(score.mean())})
         best = max(scores, key=lambda name: scores[name].mean())
         model = models[best].fit(X_train, y_train)
         if number:
             predicted = model.predict(X_test)
-            baseline = float((y_test - y_train.median()).abs().mean())
-            tell("model", model=best, train=len(X_train), test=len(X_test),
-                 mae=round(mean_absolute_error(y_test, predicted), 4), baseline_mae=round(baseline, 4),
-                 r2=round(r2_score(y_test, predicted), 4))  # fmt: skip
+            mae, baseline = mean_absolute_error(y_test, predicted), (y_test - y_train.median()).abs().mean()
+            tell("model", model=best, train=len(X_train), test=len(X_test), mae=mae, baseline_mae=baseline,
+                 r2=r2_score(y_test, predicted))  # fmt: skip
         else:
             risk = pd.Series(model.predict_proba(X_test)[:, 1], index=X_test.index)
             ranked = y_test.loc[risk.sort_values(ascending=False).index]
             riskiest = ranked.head(max(1, len(ranked) // 10))
-            tell("model", model=best, train=len(X_train), test=len(X_test), auc=round(roc_auc_score(y_test, risk), 4),
-                 accuracy=round(accuracy_score(y_test, risk > 0.5), 4),
-                 baseline_accuracy=round(max(y_test.mean(), 1 - y_test.mean()), 4),
-                 top_tenth_rate=round(riskiest.mean(), 4), top_tenth_share=round(riskiest.sum() / y_test.sum(), 4),
-                 test_rate=round(y_test.mean(), 4))  # fmt: skip
+            tell("model", model=best, train=len(X_train), test=len(X_test), auc=roc_auc_score(y_test, risk),
+                 accuracy=accuracy_score(y_test, risk > 0.5), baseline_accuracy=max(y_test.mean(), 1 - y_test.mean()),
+                 top_tenth_rate=riskiest.mean(), top_tenth_share=riskiest.sum() / y_test.sum(),
+                 test_rate=y_test.mean())  # fmt: skip
 
         importance = permutation_importance(model, X_test, y_test, scoring=scoring, n_repeats=5, random_state=0)
         table = pd.Series(importance.importances_mean, index=X.columns).sort_values(ascending=False)
@@ -109,10 +107,9 @@ def predict(
                 rates = rates[rates["size"] >= 20].sort_values("mean")
                 if len(rates) < 2:
                     continue
-                low, high = rates["mean"].iloc[0], rates["mean"].iloc[-1]
-                sides = {"high": str(rates.index[-1])[:40], "high_rate": round(high, 4),
-                         "low": str(rates.index[0])[:40], "low_rate": round(low, 4)}  # fmt: skip
-            tell("driver", column=column, importance=round(weight, 4), **sides)
+                sides = {"high": str(rates.index[-1])[:40], "high_rate": rates["mean"].iloc[-1],
+                         "low": str(rates.index[0])[:40], "low_rate": rates["mean"].iloc[0]}  # fmt: skip
+            tell("driver", column=column, importance=weight, **sides)
 
         top = table[table > 0].head(10)
         if len(top):

@@ -21,26 +21,21 @@ def profile(
         "example": [next((str(value)[:40] for value in work[column].dropna()), "") for column in work.columns],
     })  # fmt: skip
     empty = [column for column in work.columns if work[column].isna().all()][:20]
-    tell("profile", rows=len(work), columns=work.shape[1], copies=int(copies_of(work).sum()),
-         missing_cells=int(work.isna().sum().sum()), missing_share=round(float(work.isna().to_numpy().mean()), 6),
-         empty_columns=empty)  # fmt: skip
-    for column in numbers:
+    tell("profile", rows=len(work), columns=work.shape[1], copies=copies_of(work).sum(),
+         missing_cells=work.isna().sum().sum(), empty_columns=empty)  # fmt: skip
+    missing = work.isna().sum()
+    filled = [column for column in [*numbers, *dates, *categories] if missing[column] < len(work)]
+    for column in filled:
         values = work[column].dropna()
-        if len(values):
-            tell("number", column=column, minimum=round(values.min(), 4), median=round(values.median(), 4),
-                 mean=round(values.mean(), 4), maximum=round(values.max(), 4),
-                 missing=int(work[column].isna().sum()))  # fmt: skip
-    for column in dates:
-        values = work[column].dropna()
-        if len(values):
-            first, last = str(values.min())[:10], str(values.max())[:10]
-            tell("span", column=column, first=first, last=last, missing=int(work[column].isna().sum()))
-    for column in categories:
-        counts = work[column].astype(object).dropna().astype(str).value_counts()
-        if len(counts):
-            tell("category", column=column, unique=len(counts), top=counts.index[0][:40],
-                 top_share=round(counts.iloc[0] / max(1, counts.sum()), 4),
-                 missing=int(work[column].isna().sum()))  # fmt: skip
+        if column in numbers:
+            tell("number", column=column, minimum=values.min(), median=values.median(), mean=values.mean(),
+                 maximum=values.max(), missing=missing[column])  # fmt: skip
+        elif column in dates:
+            tell("span", column=column, first=str(values.min())[:10], last=str(values.max())[:10])
+        else:
+            counts = values.astype(object).astype(str).value_counts()
+            top, share = counts.index[0][:40], counts.iloc[0] / counts.sum()
+            tell("category", column=column, unique=len(counts), top=top, top_share=share, missing=missing[column])
 
     print(fill("row_count", words, rows=len(work)))
 
@@ -69,7 +64,7 @@ def rows(
     for _, row in shown.iterrows():
         value = row[column]
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
-        tell("row", value=None if pd.isna(value) else round(float(value), 4), **others)
+        tell("row", value=None if pd.isna(value) else value, **others)
     print(fill("rows_of", words, shown=len(shown), rows=len(ranked)))
     if count > 1 and not listed:
         names = [f"{number}. {name}" for number, name in enumerate(shown[label].astype(str).str.slice(0, 32), start=1)]
@@ -84,10 +79,10 @@ def single_number(
     """One number."""
     more = {}
     if rate:
-        more = {"cases": int(work["is_target"].sum())}
+        more = {"cases": work["is_target"].sum()}
     elif column:
-        more = {"missing": int(work[column].isna().sum())}
-    tell("total", value=round(total, 4) if len(work) else None, rows=len(work), **more)
+        more = {"missing": work[column].isna().sum()}
+    tell("total", value=total if len(work) else None, rows=len(work), **more)
     if averaged:
         tell_moved({"": work[column]})
     print(fill("row_count", words, rows=len(work)))
@@ -102,21 +97,19 @@ def distribution(
     low, middle, high = values.quantile([0.25, 0.5, 0.75])
     fence = 1.5 * (high - low)
     far = values[(values < low - 2 * fence) | (values > high + 2 * fence)]
-    outliers = int(((values < low - fence) | (values > high + fence)).sum())
-    tell("spread", column=column, count=len(values), mean=round(values.mean(), 4), sd=round(values.std(), 4),
-         minimum=round(values.min(), 4), p5=round(values.quantile(0.05), 4), q1=round(low, 4), median=round(middle, 4),
-         q3=round(high, 4), p95=round(values.quantile(0.95), 4), maximum=round(values.max(), 4),
-         skew=round(values.skew(), 2), outliers=outliers, far=len(far), negative=int((values < 0).sum()),
-         zero=int((values == 0).sum()), between=0.9, missing=int(work[column].isna().sum()))  # fmt: skip
+    outliers = ((values < low - fence) | (values > high + fence)).sum()
+    tell("spread", count=len(values), minimum=values.min(), p5=values.quantile(0.05), q1=low, median=middle, q3=high,
+         p95=values.quantile(0.95), maximum=values.max(), mean=values.mean(), skew=round(values.skew(), 2),
+         outliers=outliers, far=len(far), negative=(values < 0).sum())  # fmt: skip
     print(fill("rows_of", words, shown=len(values), rows=len(work)))
     table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
     for _, row in table.head(3).iterrows():
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
-        tell("extreme", value=round(float(row[column]), 4), **others)
+        tell("extreme", value=row[column], **others)
     if other:
         largest = work[other].dropna().astype(float).nlargest(2)
         where = str(work.loc[largest.index[0], label])
-        tell("other_extreme", column=other, largest=largest.iloc[0], next=largest.iloc[-1], row=where)
+        tell("other_extreme", digits=9, column=other, largest=largest.iloc[0], next=largest.iloc[-1], row=where)
 
     ax = histogram(values, title, amount, axis_format, words)
     median = fill("median", words, median=written(median_format, words)(middle))

@@ -12,6 +12,7 @@ import pandas as pd
 
 from workers.offline.cell_functions import (
     bars,
+    by_period,
     covered,
     dates_below,
     ends_early,
@@ -32,9 +33,8 @@ def trend(
 ) -> Any:  # fmt: skip
     """A measure over time, per year against the same months of the year before, with its season."""
     dated = work.dropna(subset=[date])
-    series = aggregate(dated.groupby(dated[date].dt.to_period(frequency)))
-    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
-    series = series.reindex(every)  # a period without a row is no value, and not 0
+    series: Any = by_period(dated, date, frequency, aggregate)
+    every = series.index
 
     # A period that the data covers only in part would look like a fall.
     first_day, last_day = dated[date].min().normalize(), dated[date].max().normalize()
@@ -47,12 +47,10 @@ def trend(
     partial = ", ".join(name_of(part) for part in [*every[:skipped], *every[end:]]) or None
 
     tell(
-        "trend", periods=len(whole), first=name_of(whole.index[0]), last=name_of(whole.index[-1]),
-        first_value=round(whole.iloc[0], 4), last_value=round(whole.iloc[-1], 4),
-        best=name_of(whole.idxmax()), best_value=round(whole.max(), 4),
-        worst=name_of(whole.idxmin()), worst_value=round(whole.min(), 4),
-        average=round(whole.mean(), 4), partial=partial, total=round(series.sum(), 4), rows=len(work), empty=empty,
-        undated=len(work) - len(dated), undated_total=round(total - series.sum(), 4) if additive else None,
+        "trend", first=name_of(whole.index[0]), first_value=whole.iloc[0], last=name_of(whole.index[-1]),
+        last_value=whole.iloc[-1], best=name_of(whole.idxmax()), best_value=whole.max(), worst=name_of(whole.idxmin()),
+        worst_value=whole.min(), average=whole.mean(), partial=partial, total=series.sum(), empty=empty,
+        undated=len(work) - len(dated), undated_total=total - series.sum() if additive else None,
         from_day=str(first_day.date()), to_day=str(last_day.date()),
     )  # fmt: skip
     for year in sorted(set(whole.index.year)):
@@ -61,15 +59,14 @@ def trend(
         comparable = set(before.index.month) == set(now.index.month) and before.sum() > 0
         value, earlier = (now.sum(), before.sum()) if additive else (now.mean(), before.mean())
         tell(
-            "year", year=int(year), value=round(value, 4), periods=len(now), whole=len(now) >= steps_of_a_year,
-            since=name_of(now.index[0]) if now.index[0].start_time.month > 1 else None, through=name_of(now.index[-1]),
-            before=round(earlier, 4) if comparable else None,
-            change=round(now.mean() / before.mean() - 1, 4) if comparable else None,
+            "year", year=year, value=value, whole=len(now) >= steps_of_a_year, through=name_of(now.index[-1]),
+            since=name_of(now.index[0]) if now.index[0].start_time.month > 1 else None,
+            before=earlier if comparable else None, change=now.mean() / before.mean() - 1 if comparable else None,
         )  # fmt: skip
     if frequency == "M" and len(whole) >= 24:
         season = whole.groupby(whole.index.month).mean() / whole.mean()
-        tell("season", high=int(season.idxmax()), high_ratio=round(season.max(), 3), low=int(season.idxmin()),
-             low_ratio=round(season.min(), 3))  # fmt: skip
+        high, low = season.idxmax(), season.idxmin()
+        tell("season", digits=3, high=high, high_ratio=season.max(), low=low, low_ratio=season.min())
 
     print(fill("row_count", words, rows=len(work)))
 
@@ -96,8 +93,7 @@ def trend(
 
 def trend_by(
     work: Any, *, date: str, frequency: str, period: str, by_name: str, aggregate: Callable[[Any], Any],
-    total: Any, additive: bool, most: int, chart: str | None, title: str, amount: str, axis_format: str,
-    words: dict[str, str],
+    additive: bool, most: int, chart: str | None, title: str, amount: str, axis_format: str, words: dict[str, str],
 ) -> Any:  # fmt: skip
     """A measure over time, one line for each of the largest groups."""
     dated = work.dropna(subset=[date])
@@ -110,17 +106,15 @@ def trend_by(
     sizes = wide.sum() if additive else wide.mean()
     largest = sizes.nlargest(most).index
 
-    tell("trend_by", by=by_name, groups=int(groups.nunique()), shown=len(largest), first=name_of(whole.index[0]),
-         last=name_of(whole.index[-1]), partial=name_of(every[-1]) if len(whole) < len(wide) else None, rows=len(dated),
-         left_out=len(work) - len(dated), total=round(total, 4))  # fmt: skip
+    partial = name_of(every[-1]) if len(whole) < len(wide) else None
+    tell("trend_by", groups=groups.nunique(), shown=len(largest), partial=partial, left_out=len(work) - len(dated))
     known = whole.dropna(how="all")
     half = len(known) // 2
     for name in largest:
         line = known[name]
         early, late = line.iloc[:half].mean(), line.iloc[-half:].mean() if half else line.mean()
-        tell("line", by=by_name, name=name, value=round(sizes[name], 4), first=round(line.iloc[0], 4),
-             last=round(line.iloc[-1], 4), best=name_of(line.idxmax()),
-             change=round(late / early - 1, 4) if half and early > 0 else None)  # fmt: skip
+        grown = late / early - 1 if half and early > 0 else None
+        tell("line", name=name, value=sizes[name], best=name_of(line.idxmax()), change=grown)
 
     print(fill("rows_of", words, shown=len(dated), rows=len(work)))
 
@@ -153,9 +147,8 @@ def change(
     """A period against the one before, and which groups the change comes from."""
     dated = work.dropna(subset=[date])
     periods = dated[date].dt.to_period(frequency)
-    series = aggregate(dated.groupby(periods))
-    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
-    series = series.reindex(every)
+    series: Any = by_period(dated, date, frequency, aggregate)
+    every = series.index
     incomplete = ends_early(dated[date], every)
     last = len(every) - 1 - int(incomplete)
     print(fill("row_count", words, rows=len(work)))
@@ -166,22 +159,20 @@ def change(
         here, before = dated[periods == now], dated[periods == now - 1]
         value, earlier = float(series[now]), float(series[now - 1])
         year_ago = series.get(now - season) if season > 1 else None
-        tell("change", period=name_of(now), before=name_of(now - 1), value=round(value, 4), earlier=round(earlier, 4),
-             change=round(value - earlier, 4), share=round(value / earlier - 1, 4) if earlier > 0 else None,
-             partial=bool(incomplete and now == every[-1]), rows=len(here), rows_before=len(before),
-             year_ago=round(float(year_ago), 4) if year_ago and year_ago > 0 else None)  # fmt: skip
+        tell("change", period=name_of(now), before=name_of(now - 1), value=value, earlier=earlier,
+             change=value - earlier, share=value / earlier - 1 if earlier > 0 else None,
+             partial=bool(incomplete and now == every[-1]),
+             year_ago=year_ago if year_ago and year_ago > 0 else None)  # fmt: skip
         if season > 1:
             same = [other for other in every[1:] if other != now and (other - now).n % season == 0]
-            steps = [[name_of(other), round(float(series[other] / series[other - 1] - 1), 4)]
-                     for other in same if series[other - 1] > 0]  # fmt: skip
+            steps = [[name_of(other), series[other] / series[other - 1] - 1] for other in same if series[other - 1] > 0]
             if steps:
                 tell("same_step", steps=steps[-5:])
         if column and additive:
             for rows, when in ((here, now), (before, now - 1)):
                 if len(rows):
-                    amounts = rows[column]
-                    tell("single", period=name_of(when), rows=len(rows), mean=round(amounts.mean(), 4),
-                         largest=round(amounts.max(), 4), total=round(amounts.sum(), 4))  # fmt: skip
+                    mean, largest, total = rows[column].agg(["mean", "max", "sum"])
+                    tell("single", period=name_of(when), rows=len(rows), mean=mean, largest=largest, total=total)
 
         parts = {}
         for group in splits:
@@ -191,8 +182,7 @@ def change(
             part["change"] = part["now"] - part["before"]
             parts[group] = part.sort_values("change", ascending=value < earlier)
             for name, row in parts[group].head(4).iterrows():
-                tell("part", by=group, name=name, now=round(row["now"], 4), before=round(row["before"], 4),
-                     change=round(row["change"], 4))  # fmt: skip
+                tell("part", by=group, name=name, **row)
 
         near = series[:-1] if incomplete and now != every[-1] else series
         near = near[(near.index >= now - 12) & (near.index <= now + 2)]
@@ -221,11 +211,10 @@ def forecast(
 ) -> None:  # fmt: skip
     """The next periods of a measure, by the simple method that did best on the periods already known."""
     dated = work.dropna(subset=[date])
-    series = aggregate(dated.groupby(dated[date].dt.to_period(frequency))).astype(float)
-    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
-    empty = int(series.reindex(every).isna().sum())
-    series = series.reindex(every).fillna(0) if additive else series.reindex(every).interpolate()
-    if ends_early(dated[date], every):
+    series: Any = by_period(dated, date, frequency, aggregate).astype(float)
+    empty = int(series.isna().sum())
+    series = series.fillna(0) if additive else series.interpolate()
+    if ends_early(dated[date], series.index):
         series = series.iloc[:-1]  # the last period is not over yet
     ahead, season = steps_ahead, steps_of_season
 
@@ -244,25 +233,20 @@ def forecast(
         actual = series.iloc[origin : origin + ahead].to_numpy()
         for name, method in methods.items():
             errors[name].extend(method(series.iloc[:origin])[: len(actual)] - actual)
-    possible = len(origins) >= 3
-    first, last = name_of(series.index[0]), name_of(series.index[-1])
-    tell("history", periods=len(series), first=first, last=last, tries=len(origins), possible=possible,
-         empty=empty)  # fmt: skip
+    tell("history", periods=len(series), tries=len(origins), empty=empty)
     print(fill("row_count", words, rows=len(dated)))
-    if possible:
+    if len(origins) >= 3:
         mean_errors = {name: float(np.mean(np.abs(found))) for name, found in errors.items()}
         for name, error in mean_errors.items():
-            tell("method", name=name, mae=round(error, 4))
+            tell("method", name=name, mae=error)
         best = min(mean_errors, key=lambda name: mean_errors[name])
         width = float(np.quantile(np.abs(errors[best]), 0.8))
         coming = pd.period_range(series.index[-1] + 1, periods=ahead, freq=frequency)
-        future = pd.Series(methods[best](series), index=coming)
-        tell("forecast", method=best, mae=round(mean_errors[best], 4), naive_mae=round(mean_errors["last value"], 4),
-             total=round(future.sum(), 4), width=round(width, 4),
-             typical=round(series.iloc[-season:].mean(), 4))  # fmt: skip
-        for when, value in zip(coming, future, strict=True):
-            low, high = round(value - width, 4), round(value + width, 4)
-            tell("next", period=name_of(when), value=round(value, 4), low=low, high=high)
+        future: Any = pd.Series(methods[best](series), index=coming)
+        tell("forecast", method=best, mae=mean_errors[best], naive_mae=mean_errors["last value"], total=future.sum(),
+             typical=series.iloc[-season:].mean())  # fmt: skip
+        for when, value in future.items():
+            tell("next", period=name_of(when), value=value, low=value - width, high=value + width)
 
         fig, ax = plt.subplots()
         marker = "o" if len(series) <= 40 else None

@@ -38,7 +38,7 @@ def clean(
 ) -> None:  # fmt: skip
     """Says what the clean data holds, after `df` was made."""
     missing = {column: int(count) for column, count in df[used].isna().sum().items() if count}
-    span = {"date_from": str(df[date].min())[:10], "date_to": str(df[date].max())[:10]} if date else {}
+    span: dict[str, Any] = {"date_from": str(df[date].min())[:10], "date_to": str(df[date].max())[:10]} if date else {}
     tell("clean", rows_read=rows_read, rows=len(df), **span, missing=missing)
     for column in dates:
         tell("dates", column=column, step=spacing(df[column]))
@@ -60,7 +60,7 @@ def survey(*, source: str, words: dict[str, str]) -> None:
              "unique": values.nunique(), "samples": [value[:80] for value in values.drop_duplicates()[:8]]}
             for column, values in filled.items()
         ]  # fmt: skip
-        tell("table", source=source, name=name, rows=len(frame), columns=notes)
+        tell("table", digits=9, source=source, name=name, rows=len(frame), columns=notes)
     print(fill("row_count", words, rows=rows))
 
 
@@ -73,7 +73,7 @@ def look_up(df: Any, *, names: list[str], columns: list[str], words: dict[str, s
 
 def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], words: dict[str, str]) -> None:
     """How many rows each filter of the question left, and what there is instead when one left none."""
-    tell("chosen", of=of, steps=steps)
+    tell("chosen", digits=9, of=of, steps=steps)
     print(fill("rows_of", words, shown=len(work), rows=len(df)))
 
 
