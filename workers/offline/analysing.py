@@ -13,7 +13,7 @@ from workers.offline.cells import Code
 from workers.offline.subject import BAND, ORDERED, plain, scope, selection, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.thread import done
-from workers.offline.values import Cell
+from workers.offline.values import Cell, of_kind
 
 MAX_FEATURES = 60
 MAX_CATEGORIES = 50
@@ -119,22 +119,20 @@ def _correlate(task: Task) -> tuple[str, Variables]:
     x, y = task.analysis.other, task.intent.measure
     if x and y:
         return "correlate", {"x": x, "y": y, **_axis("x", task, x), **_axis("y", task, y)}
-    numbers = [column for column in task.join.columns if column.kind == "number"]
+    numbers = of_kind(task.join.columns, "number")
     fullest = sorted(numbers, key=lambda column: column.missing)[:MATRIX_COLUMNS]
     return "correlations", {"columns": [column.name for column in numbers if column in fullest]}
 
 
 def _distribution(task: Task) -> tuple[str, Variables]:
-    name, columns = task.intent.measure or "", task.join.columns
-    ids = [column.name for column in columns if column.kind == "id"][:1]
-    numbers = [column for column in columns if column.kind == "number" and column.name != name]
-    quantities = [column.name for column in numbers if "quantity" in cols.concepts(column)][:1]
-    dates_shown = [task.intent.date] if task.intent.date else []
+    name, ids = task.intent.measure or "", task.join.names("id")[:1]
+    others = [column for column in of_kind(task.join.columns, "number") if column.name != name]
+    quantities = [column.name for column in others if "quantity" in cols.concepts(column)][:1]
     return "distribution", {
         **_shown(task, name),
         "column": name,
         "median_format": task.format_of(name, ",.2f"),
-        "columns": list(dict.fromkeys([*ids, *dates_shown, *quantities, name])),
+        "columns": list(dict.fromkeys(filter(None, [*ids, task.intent.date, *quantities, name]))),
         "other": next(iter(quantities), None),
         "label": ids[0] if ids else name,
     }
@@ -143,18 +141,19 @@ def _distribution(task: Task) -> tuple[str, Variables]:
 def features(task: Task, target: str | None) -> tuple[list[str], list[str]]:
     """The columns that a model may use: numbers, and categories of not too many values."""
     used = [column for column in task.join.columns if column.name != target]
-    numbers = [column.name for column in used if column.kind == "number"]
     few = [column for column in used if column.unique is None or column.unique <= MAX_CATEGORIES]
-    categories = [column.name for column in few if column.kind in ("category", "flag")]
-    return numbers[:MAX_FEATURES], categories[:MAX_FEATURES]
+    numbers, categories = of_kind(used, "number")[:MAX_FEATURES], of_kind(few, "category", "flag")[:MAX_FEATURES]
+    return [column.name for column in numbers], [column.name for column in categories]
 
 
 def _rows(task: Task) -> tuple[str, Variables]:
-    name, columns = task.intent.measure or "", task.join.columns
-    ids = [column.name for column in columns if column.kind == "id"][:1]
-    categories = [column.name for column in columns if column.kind in ("category", "text")][:4]
+    name, ids, categories = (
+        task.intent.measure or "",
+        task.join.names("id")[:1],
+        task.join.names("category", "text")[:4],
+    )
     asked = [item.column for item in task.intent.filters if item.column != name]
-    others = list(dict.fromkeys([*ids, *([task.intent.date] if task.intent.date else []), *categories, *asked]))
+    others = list(dict.fromkeys(filter(None, [*ids, task.intent.date, *categories, *asked])))
     label = others[0] if others else name
     return "rows", {
         **_shown(task, name),
@@ -188,15 +187,13 @@ def _forecast(task: Task) -> tuple[str, Variables]:
 
 
 def _profile(task: Task) -> tuple[str, Variables]:
-    columns = task.join.columns
-    categories = [column.name for column in columns if column.kind in ("category", "flag")]
-    measure = cols.default_measure(columns)
+    categories, measure = task.join.names("category", "flag"), cols.default_measure(task.join.columns)
     shown = measure.name if measure else next(iter(categories), None)
     return "profile", {
         **_shown(task, shown),
         "file": task.join.base.name,
-        "numbers": [column.name for column in columns if column.kind == "number"][:12],
-        "dates": [column.name for column in columns if column.kind == "date"][:4],
+        "numbers": task.join.names("number")[:12],
+        "dates": task.join.names("date")[:4],
         "categories": categories[:12],
         "shown": shown,
         "counted": measure is None,

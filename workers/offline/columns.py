@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from workers.offline.lexicon import CJK, Span, Word, concepts_of, lexicon, stem, stems, words
-from workers.offline.values import Column, Kind
+from workers.offline.values import Column, Kind, of_kind
 
 _NUMBER = re.compile(
     rf"""[\s(+\-\u2212~≈]*(?:[A-Z]{{0,3}}[$€£¥￥]|{"|".join(lexicon()["currency_codes"]).upper()})?\s*   # a currency
@@ -198,7 +198,7 @@ _MEASURE_ORDER = ("money", "profit", "charges", "salary", "cost", "score", "quan
 
 def default_measure(columns: Sequence[Column]) -> Column | None:
     """The number that a question about nothing in particular is most likely about."""
-    numbers = [column for column in columns if column.kind == "number"]
+    numbers = of_kind(columns, "number")
     for concept in _MEASURE_ORDER:
         named = [column for column in numbers if concept in concepts(column)]
         if concept == "money":
@@ -227,7 +227,7 @@ DERIVED = "derived"
 
 def factors(columns: Sequence[Column]) -> tuple[Column, Column] | None:
     """Quantity and price, if there is one of each."""
-    numbers = [column for column in columns if column.kind == "number"]
+    numbers = of_kind(columns, "number")
     price = [column for column in numbers if "price" in concepts(column)]
     quantity = [column for column in numbers if "quantity" in concepts(column) and column not in price]
     return (quantity[0], price[0]) if len(price) == 1 and len(quantity) == 1 else None
@@ -235,7 +235,7 @@ def factors(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
 def amount_to_derive(columns: Sequence[Column]) -> Column | None:
     """A column of sales to compute as quantity times price, when the data has these two and no amount of money."""
-    numbers = [column for column in columns if column.kind == "number"]
+    numbers = of_kind(columns, "number")
     has_amount = any(is_money(column) and "price" not in concepts(column) for column in numbers)
     taken = has_amount or factors(columns) is None or any(column.name == "sales" for column in columns)
     return None if taken else Column("sales", "number", DERIVED)
@@ -243,17 +243,15 @@ def amount_to_derive(columns: Sequence[Column]) -> Column | None:
 
 def default_date(columns: Sequence[Column]) -> Column | None:
     """The column that says when: a date column, fullest first."""
-    dates = [column for column in columns if column.kind == "date"]
-    return min(dates, key=lambda column: column.missing, default=None)
+    return min(of_kind(columns, "date"), key=lambda column: column.missing, default=None)
 
 
 def groupable(columns: Sequence[Column]) -> list[Column]:
     """Columns that make sensible groups, best first: named like a region or a product, few values."""
     order = ("region", "product", "category", "channel", "department", "city", "country", "contract", "gender", "type")
-    groups = [column for column in columns if column.kind in ("category", "flag")]
 
     def rank(column: Column) -> tuple[int, int]:
         own = concepts(column)
         return next((n for n, concept in enumerate(order) if concept in own), len(order)), column.unique or 0
 
-    return sorted(groups, key=rank)
+    return sorted(of_kind(columns, "category", "flag"), key=rank)

@@ -169,7 +169,7 @@ def not_understood(thread: Thread, join: Join, *, computed: bool) -> list[str]:
     ]
     if not words:
         return []
-    numbers = [pretty(column.name, thread.language) for column in join.columns if column.kind == "number"][:MAX_VALUES]
+    numbers = [pretty(name, thread.language) for name in join.names("number")[:MAX_VALUES]]
     shown = [] if computed else numbers
     told = list(dict.fromkeys(words))
     return [thread.say("frame", "not_understood", words=told, numbers=shown, computed=computed)]

@@ -10,7 +10,7 @@ from workers.offline import columns as cols
 from workers.offline.cells import Code, literal
 from workers.offline.loading import read_line
 from workers.offline.thread import Thread
-from workers.offline.values import Cell, Column, Fixes, Join, Table
+from workers.offline.values import Cell, Column, Fixes, Join, Table, of_kind
 from workers.profiling.inside.frames import TOTAL
 
 _NUMERIC = ("int64", "float64", "bool")
@@ -38,11 +38,8 @@ def _variable(name: str, taken: Collection[str]) -> str:
 
 def _categories(columns: Sequence[Column]) -> list[str]:
     """The columns whose values are listed and brought to one spelling."""
-    return [
-        column.name
-        for column in columns
-        if column.kind in ("category", "flag") and column.dtype in ("str", "object", "string", "category")
-    ]
+    texts = ("str", "object", "string", "category")
+    return [column.name for column in of_kind(columns, "category", "flag") if column.dtype in texts]
 
 
 _MODULES = (
@@ -101,24 +98,22 @@ def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
     """Makes `df` from the loaded tables. Converts as simply as possible; what that fails on is repaired by fixes."""
     named = variables(join)
     raw = [column for column in join.columns if column.raw]
-    numbers = [column for column in raw if column.kind == "number"]
-    dates = [column for column in raw if column.kind == "date"]
     categories = _categories(join.columns)
     steps = _joining(join, named, fixes)
     steps.append("rows_read = len(df)")
     if categories:
         steps.append(f"df = respell(df, {literal(categories)})")
-    for column in numbers:
+    for column in of_kind(raw, "number"):
         steps += _conversion(column, ("number", column.name) in fixes, "to_number", "{}.astype(float)")
     steps += _dropping_totals(join)
-    for column in dates:
+    for column in of_kind(raw, "date"):
         fixed = ("date", column.name) in fixes or cols.hides_its_order(column)
         steps += _conversion(column, fixed, "to_dates", "pd.to_datetime({})")
     steps += [*_dropping_copies(join), *_amounts(join), *_marking_refunds(thread, join)]
     date = cols.default_date(join.columns)
     values = {
         "date": date.name if date else None,
-        "dates": [column.name for column in join.columns if column.kind == "date"],
+        "dates": join.names("date"),
         "used": [column.name for column in join.columns[:60]],
         "categories": categories[:12],
     }
@@ -160,21 +155,19 @@ def _joining(join: Join, named: dict[str, Table], fixes: Fixes) -> list[str]:
 
 def _dropping_totals(join: Join) -> list[str]:
     """Rows of totals go before dates are read: "Total" may stand in the column of dates."""
-    text = [c.name for c in join.columns if c.kind in ("category", "text", "id", "date") and c.dtype not in _NUMERIC]
-    added = [
-        c.name for c in join.columns if c.kind == "number" and c.dtype != cols.DERIVED and not cols.is_rate(c.name)
-    ]
+    labels, numbers = of_kind(join.columns, "category", "text", "id", "date"), of_kind(join.columns, "number")
+    text = [column.name for column in labels if column.dtype not in _NUMERIC]
+    added = [column.name for column in numbers if column.dtype != cols.DERIVED and not cols.is_rate(column.name)]
     words = literal(rf"{TOTAL.pattern}|average|mean|durchschnitt|mittelwert|平均")
     return [f"df = drop_totals(df, {literal(text[:12])}, {literal(added[:30])}, {words})"] if text and added else []
 
 
 def _dropping_copies(join: Join) -> list[str]:
     """Equal rows are one row entered twice where rows carry a number, or where many columns and a date agree."""
-    ids = [column.name for column in join.base.columns if column.kind == "id"]
-    dated = len(join.columns) >= 6 and any(column.kind == "date" for column in join.columns)
-    if not ids and not dated:
+    ids = of_kind(join.base.columns, "id")
+    if not ids and not (len(join.columns) >= 6 and join.names("date")):
         return []
-    number = literal(ids[0]) if ids and join.key is None else None
+    number = literal(ids[0].name) if ids and join.key is None else None
     return [f"df = drop_copies(df, {number})"]
 
 

@@ -22,7 +22,7 @@ from workers.offline.subject import (
     subject,
 )
 from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
-from workers.offline.values import Analysis, Cell, Intent, Join, Unplaced
+from workers.offline.values import Analysis, Cell, Intent, Join, Unplaced, of_kind
 from workers.offline.wording import signed
 
 MAX_DRIVERS = 2
@@ -141,7 +141,7 @@ def _drivers(thread: Thread, join: Join) -> list[str]:
     """The groupings by the columns that this turn's model relies on most, numbers in bands."""
     told = facts_of(thread.since).get("driver", ())[:MAX_DRIVERS]
     named = [column for driver in told if (column := join.column(str(driver.get("column"))))]
-    many = [c for c in named if c.kind == "number" and (c.unique or FEW_VALUES + 1) > FEW_VALUES]
+    many = [column for column in of_kind(named, "number") if (column.unique or FEW_VALUES + 1) > FEW_VALUES]
     return [f"{BAND if column in many else ''}{column.name}" for column in named]
 
 
@@ -154,7 +154,7 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
     looked_up = names_looked_up(thread.facts)
     named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
     if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
-        columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
+        columns = join.names("category", "id", "text")[:MAX_COLUMNS]
         quoted = [thread.say("words", "quoted", text=name) for name in unknown]
         listed = ("、" if thread.language in UNSPACED else ", ").join(quoted)
         sought = {"names": unknown, "columns": columns, "listed": listed}

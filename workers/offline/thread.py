@@ -16,7 +16,7 @@ from workers.offline.intent import Known, understand
 from workers.offline.joining import joined, rejoined
 from workers.offline.lexicon import concepts_of, find, lexicon, words
 from workers.offline.reading import facts_of
-from workers.offline.values import Facts, Filter, Intent, Join, Table, TurnContent, Unclear
+from workers.offline.values import Facts, Filter, Intent, Join, Table, TurnContent, Unclear, of_kind
 from workers.offline.wording import say
 
 
@@ -159,8 +159,7 @@ def known_values(join: Join, facts: Facts) -> dict[str, list[str]]:
     """The values of categories, as cells told them, else as the abstracts sampled them."""
     values = {
         column.name: [sample.strip() for sample in column.samples]
-        for column in join.columns
-        if column.kind in ("category", "flag")
+        for column in of_kind(join.columns, "category", "flag")
     }
     for told in facts.get("values", ()):
         if isinstance(told.get("values"), list):
@@ -176,9 +175,9 @@ def _refunds(join: Join, facts: Facts) -> Refunds | None:
         marked = tuple(value for value in values if find(names, value))
         if marked and len(marked) < len(values):
             return Refunds(name, marked, _own_rows(name, marked))
-    for column in join.columns:  # a yes-no column that is named like refunds; a returning customer is none
+    for column in of_kind(join.columns, "flag"):  # named like refunds; a returning customer is none
         marked = tuple(value for value in known.get(column.name, ()) if value.casefold() in positive)
-        if column.kind == "flag" and marked and find(names, column.name) and "customer" not in cols.concepts(column):
+        if marked and find(names, column.name) and "customer" not in cols.concepts(column):
             return Refunds(column.name, marked, own_rows=False)
     return None
 
@@ -266,7 +265,7 @@ def _with_choice(question: str, unclear: Unclear, answer: str, join: Join) -> st
 def _currency(join: Join) -> str:
     """The sign of currency that the samples of money columns are written with; empty when there is none."""
     signs: Mapping[str, str] = lexicon()["currencies"]
-    numbers = [column for column in join.columns if column.kind == "number"]
+    numbers = of_kind(join.columns, "number")
 
     def names(sign: str, name: str) -> bool:
         return sign.casefold() in name.casefold().split("_") if sign.isalpha() else sign in name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,6 +37,11 @@ class Column:
     missing: float = 0.0
     unique: int | None = None
     samples: tuple[str, ...] = ()
+
+
+def of_kind(columns: Iterable[Column], *kinds: Kind) -> list[Column]:
+    """The columns that hold one of these kinds."""
+    return [column for column in columns if column.kind in kinds]
 
 
 _OWN_LINES = frozenset(
@@ -106,6 +111,10 @@ class Join:
     def column(self, name: str | None) -> Column | None:
         """The column of this name, if there is one."""
         return next((column for column in self.columns if column.name == name), None)
+
+    def names(self, *kinds: Kind) -> list[str]:
+        """The names of the columns that hold one of these kinds."""
+        return [column.name for column in of_kind(self.columns, *kinds)]
 
     def kind(self, name: str | None) -> Kind | None:
         """What the column of this name holds, if there is one."""

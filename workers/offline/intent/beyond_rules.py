@@ -74,5 +74,5 @@ def _counted_measure(heard: Heard, frame: Join) -> list[str]:
     said = _HOW_MANY.search(heard.text)
     if said is None:
         return []
-    numbers = {word.stem for column in frame.columns if column.kind == "number" for word in words(column.name)}
+    numbers = {word.stem for name in frame.names("number") for word in words(name)}
     return [said[1]] if stem(said[1].lower()) in numbers else []

@@ -11,7 +11,7 @@ from workers.offline import dates
 from workers.offline.intent.hearing import Heard
 from workers.offline.intent.quantities import moves
 from workers.offline.lexicon import find, has, lexicon
-from workers.offline.values import Aggregate, Analysis, Column, Filter, Intent, Join
+from workers.offline.values import Aggregate, Analysis, Column, Filter, Intent, Join, of_kind
 
 
 def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
@@ -82,7 +82,7 @@ def _target(heard: Heard, frame: Join, previous: Intent | None, date: Column | N
         return frame.column(previous.target)
     if not asks_why or (date and cols.default_measure(frame.columns)):
         return None
-    flags = [column for column in frame.columns if column.kind == "flag" and "type" not in cols.concepts(column)]
+    flags = [column for column in of_kind(frame.columns, "flag") if "type" not in cols.concepts(column)]
     churn = [column for column in flags if "churn" in cols.concepts(column)]
     return (churn or flags)[0] if len(churn or flags) == 1 else None
 
@@ -190,7 +190,6 @@ def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]
     """Correlations and comparisons, if that is what the question is about."""
     text = heard.text
     pair = [Analysis("correlate", other=heard.measures[1].name)] if len(heard.measures) >= 2 else []
-    numbers = [column for column in frame.columns if column.kind == "number"]
     sides = [by for (by,) in groups if frame.kind(by) == "flag"]
     compared = "compare" in heard.kinds or (heard.measures and base.aggregate != "sum")
     if sides and base.measure and not base.target and compared:
@@ -200,7 +199,7 @@ def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]
             return pair
         if groups and base.measure:
             return [Analysis("compare", group) for group in groups]
-        if len(numbers) >= 2:
+        if len(frame.names("number")) >= 2:
             return [Analysis("correlate")]
     if "compare" in heard.kinds and base.measure:
         several = [item for item in heard.filters if len(item.values) > 1]
@@ -243,7 +242,7 @@ def _asks_which(text: str) -> bool:
 
 def _driver_groups(frame: Join, target: str) -> list[Column]:
     """The groups by which a yes-no question is first looked at."""
-    wanted = [c for c in cols.groupable(frame.columns) if c.name != target and c.kind == "category"]
+    wanted = [c for c in cols.groupable(of_kind(frame.columns, "category")) if c.name != target]
     first = [c for c in wanted if {"contract", "department", "category", "type"} & cols.concepts(c)]
     rest = [c for c in wanted if c not in first and not (c.missing > 0.3)]
     return (first + rest)[:2]

@@ -20,7 +20,7 @@ from workers.offline.intent.quantities import (
 )
 from workers.offline.intent.unplaced import unplaced
 from workers.offline.lexicon import Span, find, first_of, has, language_of, lexicon, without
-from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced
+from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced, of_kind
 
 MAX_GROUPINGS = 3
 """Breakdowns that one answer holds; more would bury the answer."""
@@ -262,9 +262,8 @@ def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
 
 def _settled(mention: cols.Mention) -> Column | None:
     """The one column that a mention means; None when it fits several numbers equally well."""
-    groups = [column for column in mention.columns if column.kind in ("category", "flag")]
-    numbers = [column for column in mention.columns if column.kind == "number"]
-    if groups:
+    numbers = of_kind(mention.columns, "number")
+    if groups := of_kind(mention.columns, "category", "flag"):
         return min(groups, key=lambda column: column.unique or 0)
     return None if len(numbers) > 1 else (numbers or mention.columns)[0]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.lexicon import Span, find, first_of, has, lexicon
-from workers.offline.values import Aggregate, Column, Filter
+from workers.offline.values import Aggregate, Column, Filter, of_kind
 
 
 def aggregate_of(text: str, measures: Sequence[Column], named: Sequence[Span]) -> Aggregate | None:
@@ -167,8 +167,7 @@ def _bounded(
         _, mention, column = min(close, key=lambda item: item[0])
         return column, [mention.span]
     if re.search(r"older|younger|岁", text[span.start : span.end]):
-        ages = [column for column in columns if column.kind == "number" and "age" in cols.concepts(column)]
-        return next(iter(ages), None), []
+        return next((column for column in of_kind(columns, "number") if "age" in cols.concepts(column)), None), []
     return cols.default_measure(columns), []
 
 
