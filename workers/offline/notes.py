@@ -48,7 +48,7 @@ def unread(thread: Thread, join: Join) -> list[str]:
     told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]
     many = [t for t in told if t.get("unreadable", 0) > _MANY_UNREAD * rows]
     missing = clean.get("missing") or {}
-    grouped = {by for intent in thread.intents for analysis in intent.analyses for by in analysis.by}
+    grouped = {by for intent in thread.intents for by in intent.groups}
     blank = [(name, count) for name, count in missing.items() if name in grouped and count >= _MANY_BLANK * rows]
     return [
         *(_prepared(thread, "unread", c=one, rows=rows) for one in many),
@@ -58,8 +58,7 @@ def unread(thread: Thread, join: Join) -> list[str]:
 
 def columns_of(intent: Intent) -> set[str]:
     """The columns that an intent computes with."""
-    named = {intent.measure, intent.date, intent.target, *(by for analysis in intent.analyses for by in analysis.by)}
-    return {name.lstrip("~") for name in named if name}
+    return {name.lstrip("~") for name in (intent.measure, intent.date, intent.target, *intent.groups) if name}
 
 
 def left_out(thread: Thread) -> list[str]:
@@ -88,9 +87,8 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     column = join.column(intent.measure)
     netted = refunds and not refunds.get("on_orders")
     if netted and column and column == cols.default_measure(join.columns):
-        sign = thread.currency if cols.is_money(column) else ""
-        said = thread.say("preparation", "refunds", sign, r=refunds, left_out=intent.no_refunds, where=where)
-        lines.append(said)
+        sign = thread.sign_of(column)
+        lines.append(thread.say("preparation", "refunds", sign, r=refunds, left_out=intent.no_refunds, where=where))
     for converted in _last_by(facts.get("converted", ()), "column"):
         if converted.get("unreadable"):
             lines.append(_prepared(thread, "converted", c=converted, where=where))
@@ -104,7 +102,7 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
         lines.append(_prepared(thread, "missing", missing=missing, where=where))
     if join.unused and done("load", thread.since):
         lines.append(_prepared(thread, "unused", names=[table.name for table in join.unused]))
-    if intent.target or any(analysis.kind in ("predict", "correlate", "compare") for analysis in intent.analyses):
+    if intent.target or intent.kinds & {"predict", "correlate", "compare"}:
         lines.append(thread.say("frame", "no_cause"))
     return lines
 
@@ -138,16 +136,15 @@ def finer_than_the_dates(thread: Thread, intent: Intent) -> tuple[str, str] | No
     """The step of time that is asked for and the one that the dates have, when that is longer."""
     asked = dates.frequency_of(intent.period) if intent.period else intent.frequency
     known = spacing(thread, intent.date)
-    timely = any(analysis.kind in ("trend", "change", "forecast") for analysis in intent.analyses)
+    timely = intent.kinds & {"trend", "change", "forecast"}
     return (asked, known) if asked and timely and dates.coarser(asked, known) != asked else None
 
 
 def _values_there_are(thread: Thread, join: Join, intent: Intent) -> list[dict[str, object]]:
     """The values of the categories that cells have listed, those of the question's own columns first."""
-    own = {by for each in intent.analyses for by in each.by}
     told = {str(fact.get("column")): fact for fact in thread.facts.get("values", ())}
     listed = [(name, fact) for name, fact in told.items() if join.kind(name) == "category"]
-    listed.sort(key=lambda item: (item[0] not in own, len(item[1]["values"]) > MAX_VALUES))
+    listed.sort(key=lambda item: (item[0] not in intent.groups, len(item[1]["values"]) > MAX_VALUES))
     return [
         {
             "name": pretty(name, thread.language),

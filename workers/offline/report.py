@@ -84,7 +84,7 @@ def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> st
 
 def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     """The measure, the date and the rows that one part of the question was taken to mean."""
-    kinds = {analysis.kind for analysis in intent.analyses}
+    kinds = intent.kinds
     rows, kept = scope(thread, intent), any(item.keep for item in intent.filters)
     scoped = [thread.say("frame", "scope", scope=rows) if kept else rows] if rows else []
     if kinds == {"profile"}:

@@ -85,7 +85,7 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
         rows = thread.say("words", "count")
         return Subject(rows, None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
     source = f"[{literal(column.name)}].{intent.aggregate}()"
-    sign = thread.currency if cols.is_money(column) else ""
+    sign = thread.sign_of(column)
     additive, name = intent.aggregate == "sum", pretty(column.name, thread.language)
     return Subject(
         label=name if additive else thread.say("words", intent.aggregate, m=name),
@@ -179,7 +179,7 @@ def leaves_out_refunded(thread: Thread, join: Join, intent: Intent) -> bool:
     column = join.column(intent.measure)
     if thread.refunds is None or not told.get("on_orders") or column is None or column.kind != "number":
         return False
-    used = {*(item.column for item in intent.filters), *(by for each in intent.analyses for by in each.by)}
+    used = {*(item.column for item in intent.filters), *intent.groups}
     amount = column == cols.default_measure(join.columns) or cols.is_money(column)
     return amount and intent.aggregate != "count" and not intent.target and thread.refunds.column not in used
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from core.phrases import UNSPACED
 from core.values import Language
 from workers.offline import cells, dates
-from workers.offline import columns as cols
 from workers.offline.reading import facts_of
 from workers.offline.subject import (
     BAND,
@@ -106,8 +105,7 @@ class Task:
 
     def unit(self, name: str | None) -> str:
         """The sign of currency of a column of money."""
-        column = self.join.column(name)
-        return self.thread.currency if column and cols.is_money(column) else ""
+        return self.thread.sign_of(self.join.column(name))
 
     def axis(self, name: str | None) -> str:
         """The label of an axis that shows a column."""

@@ -16,7 +16,7 @@ from workers.offline.intent import Known, understand
 from workers.offline.joining import joined, rejoined
 from workers.offline.lexicon import concepts_of, find, lexicon, words
 from workers.offline.reading import facts_of
-from workers.offline.values import Facts, Filter, Intent, Join, Table, TurnContent, Unclear, of_kind
+from workers.offline.values import Column, Facts, Filter, Intent, Join, Table, TurnContent, Unclear, of_kind
 from workers.offline.wording import say
 
 
@@ -57,6 +57,10 @@ class Thread:
     def say(self, group: str, key: str, sign: str = "", /, **variables: object) -> str:
         """One sentence in the thread's language (`wording.say`)."""
         return say(group, key, self.language, sign, **variables)
+
+    def sign_of(self, column: Column | None) -> str:
+        """The sign of currency of a column of money; empty for any other."""
+        return self.currency if column and cols.is_money(column) else ""
 
     @property
     def ready(self) -> bool:

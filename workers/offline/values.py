@@ -192,6 +192,16 @@ class Intent:
     period: str = ""
     unplaced: tuple[Unplaced, ...] = ()
 
+    @property
+    def kinds(self) -> set[AnalysisKind]:
+        """The kinds of its analyses."""
+        return {each.kind for each in self.analyses}
+
+    @property
+    def groups(self) -> list[str]:
+        """What its analyses group by."""
+        return [by for each in self.analyses for by in each.by]
+
 
 @dataclass(frozen=True, slots=True)
 class Unclear:

@@ -17,13 +17,13 @@ _TIMELY = {"trend", "change", "forecast"}
 
 def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
     """The words that no analysis of this intent answers; none when it answers what was asked."""
-    text, kinds, aggregate = heard.text, {each.kind for each in intent.analyses}, intent.aggregate
+    text, kinds, aggregate = heard.text, intent.kinds, intent.aggregate
     named, found = keys_said("aggregates", text), list[str]()
     if heard.aggregate and not kinds & {"predict", "correlate", "distribution", "profile"}:
         found += [phrase for key, phrase in named.items() if key not in (aggregate, "sum")]
     if aggregate == "count" and heard.counted:
         found.append(heard.counted)
-    if find(["each"], text) and not kinds & _TIMELY and not any(each.by for each in intent.analyses):
+    if find(["each"], text) and not kinds & _TIMELY and not intent.groups:
         found.append("each")
     found += [column.name for column in heard.unread]
     if heard.aggregate not in (None, "count") and intent.measure is None and kinds <= {"breakdown", "trend", "total"}:
@@ -48,7 +48,7 @@ def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
 
 def _of_other_rows(heard: Heard, intent: Intent, frame: Join) -> list[str]:
     """The words that narrow the rows or count them in a way that no rule knows."""
-    text, kinds = heard.text, {each.kind for each in intent.analyses}
+    text, kinds = heard.text, intent.kinds
     found = first_said("beyond_rules", text)
     if len(find(lexicon()["one_side"], text)) == 1 and "compare" not in kinds:
         found += first_said("one_side", text)

@@ -74,12 +74,10 @@ def _tested(previous: Intent, heard: Heard) -> Intent | None:
     if not heard.tested or own or set(heard.kinds) - {"compare", *_WEAK}:
         return None
     if previous.target:
-        groups = [each for each in previous.analyses if each.kind == "breakdown"]
-        return replace(previous, analyses=tuple(groups), tested=True) if groups else None
-    grouped = [
-        each.by for each in previous.analyses if each.by and each.kind in ("breakdown", "compare", "trend", "change")
-    ]
-    if not grouped and previous.date and any(each.kind == "trend" for each in previous.analyses):
+        groups = _of_kind(previous, "breakdown")
+        return replace(previous, analyses=groups, tested=True) if groups else None
+    grouped = [each.by for each in _of_kind(previous, "breakdown", "compare", "trend", "change") if each.by]
+    if not grouped and previous.date and "trend" in previous.kinds:
         grouped = [("@year",)]
     if not grouped:
         return None
@@ -95,7 +93,7 @@ def _stands_alone(previous: Intent, heard: Heard) -> bool:
     strong = [kind for kind in heard.kinds if kind not in _WEAK]
     if heard.frequency and strong == ["trend"]:  # "monthly instead"
         strong = []
-    unrelated = all(analysis.kind in ("predict", "correlate", "profile") for analysis in previous.analyses)
+    unrelated = previous.kinds <= {"predict", "correlate", "profile"}
     by_target = heard.target and previous.analyses and not previous.target and has("asks_each", heard.text)
     return bool(
         strong
@@ -115,7 +113,7 @@ def _stands_alone(previous: Intent, heard: Heard) -> bool:
 
 
 def _analyses(previous: Intent, heard: Heard, frame: Join) -> tuple[Analysis, ...]:
-    kinds = {analysis.kind for analysis in previous.analyses}
+    kinds = previous.kinds
     if heard.groups:
         ranked = heard.top or heard.chart in ("bar", "pie") or is_whole_question(heard.text)
         over_time = previous.date and (heard.frequency or (kinds <= {"trend", "forecast"} and not ranked))

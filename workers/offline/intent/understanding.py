@@ -42,12 +42,11 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
         changed = [] if own else [intent for intent in (followed(each, heard, frame) for each in before) if intent]
         intents = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed]
         if not intents:
-            fresh, earlier = (
-                asked_anew(heard, frame, before[-1] if before else None),
-                before[-1].filters if before else (),
-            )
+            last = before[-1] if before else None
+            fresh = asked_anew(heard, frame, last)
             kept = {item.column for item in fresh.filters}
-            intents = [replace(fresh, widened=tuple(item for item in earlier if item.column not in kept))]
+            widened = tuple(item for item in (last.filters if last else ()) if item.column not in kept)
+            intents = [replace(fresh, widened=widened)]
         whole = [_with_the_rest(heard, intent, frame) for intent in intents]
         parts += [replace(each, saved=exported, unplaced=(*each.unplaced, *other)) for each in whole]
     return _within_bounds(_together(parts))
@@ -59,8 +58,8 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
     if intent.beyond or intent.lacks:
         return intent
     used = {intent.measure, intent.target, *(each.other for each in intent.analyses)}
-    used |= {by.lstrip("~@") for each in intent.analyses for by in each.by} | {item.column for item in intent.filters}
-    kinds = {each.kind for each in intent.analyses}
+    used |= {by.lstrip("~@") for by in intent.groups} | {item.column for item in intent.filters}
+    kinds = intent.kinds
     amiss = beyond_rules(heard, intent, frame)
     foreign = heard.language not in UNDERSTOOD
     unknown = [word.text for word in intent.unplaced if foreign or not word.named]
@@ -72,7 +71,7 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
         names += [column.name for column in heard.measures if column.name not in used]
         names += [group.lstrip("~@") for group in heard.groups if group.lstrip("~@") not in used]
     if heard.top and len(intent.analyses) > 1 and kinds == {"breakdown"} and _NESTED.search(heard.text):
-        names += [by.lstrip("~@") for each in intent.analyses[1:] for by in each.by]
+        names += [by.lstrip("~@") for by in intent.groups[1:]]
         intent = replace(intent, analyses=intent.analyses[:1])
     if heard.top and not kinds & {"breakdown", "rows"} and not ("trend" in kinds and len(used) > 2):
         names.append(f"{heard.top}")
