@@ -138,14 +138,6 @@ def _distribution(task: Task) -> tuple[str, Variables]:
     }
 
 
-def features(task: Task, target: str | None) -> tuple[list[str], list[str]]:
-    """The columns that a model may use: numbers, and categories of not too many values."""
-    used = [column for column in task.join.columns if column.name != target]
-    few = [column for column in used if column.unique is None or column.unique <= MAX_CATEGORIES]
-    numbers, categories = of_kind(used, "number")[:MAX_FEATURES], of_kind(few, "category", "flag")[:MAX_FEATURES]
-    return [column.name for column in numbers], [column.name for column in categories]
-
-
 def _rows(task: Task) -> tuple[str, Variables]:
     name, ids, categories = (
         task.intent.measure or "",
@@ -168,14 +160,15 @@ def _rows(task: Task) -> tuple[str, Variables]:
 
 def _predict(task: Task) -> tuple[str, Variables]:
     target = task.intent.target or task.intent.measure
-    numbers, categories = features(task, target)
-    sign, name = task.unit(target), task.name(target or "")
+    used = [column for column in task.join.columns if column.name != target]
+    few = [column for column in used if column.unique is None or column.unique <= MAX_CATEGORIES]
+    sign = task.unit(target)
     return "predict", {
         **_shown(task, target),
-        "target": name,
+        "target": task.name(target or ""),
         "number": None if task.intent.target else target,
-        "numbers": numbers,
-        "categories": categories,
+        "numbers": [column.name for column in of_kind(used, "number")[:MAX_FEATURES]],
+        "categories": [column.name for column in of_kind(few, "category", "flag")[:MAX_FEATURES]],
         "unit": f" ({sign})" if sign else "",
         "band": task.thread.say("words", "band"),
     }

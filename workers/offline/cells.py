@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -48,26 +48,26 @@ class _Function:
 
 
 @cache
-def _library() -> tuple[Mapping[str, _Function], Mapping[str, Mapping[str, str]]]:
-    """Every function that a cell may define, by name; and for each file the lines that import names from outside."""
+def _library() -> tuple[Mapping[str, _Function], Mapping[str, str], frozenset[str]]:
+    """Every function that a cell may define, the lines that import a name from outside, and the names that the first
+    cell imports."""
     room = resources.files(__package__)
     files = [_SHARED, *(f"templates/{file.name}" for file in room.joinpath("templates").iterdir())]
     functions: dict[str, _Function] = {}
-    imports: dict[str, dict[str, str]] = {}
+    imports: dict[str, str] = {}
+    at_first: frozenset[str] = frozenset()
     for file in sorted(name for name in files if name.endswith(".py")):
         text = room.joinpath(file).read_text(encoding="utf-8")
-        body = python_source.parsed(text).body
-        imports[file] = {}
-        for node in body:
+        for node in python_source.parsed(text).body:
             if isinstance(node, ast.FunctionDef):
                 source = _FOR_CHECKS.sub("", ast.get_source_segment(text, node) or "")
                 functions[node.name] = _Function(source, node, file, _names(node), _called(node))
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
                 if not origin.startswith(("from __future__", "from workers")):
-                    lines = {alias.asname or alias.name: f"{origin}import {ast.unparse(alias)}" for alias in node.names}
-                    imports[file].update(lines)
-    return functions, imports
+                    imports |= {each.asname or each.name: f"{origin}import {ast.unparse(each)}" for each in node.names}
+        at_first = at_first or frozenset(imports)
+    return functions, imports, at_first
 
 
 def functions() -> Mapping[str, str]:
@@ -100,8 +100,10 @@ def cell(
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
     needed = _functions_for(code, stage)
     used = _names(python_source.parsed(code)).union(*(function.names for function in needed))
-    imports = _import_lines({function.file for function in needed}, used, first=stage in FIRST)
-    head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
+    _, lines, at_first = _library()
+    wanted = used | at_first if stage in FIRST else used - at_first
+    imports = "\n".join(dict.fromkeys(line for name, line in lines.items() if name in wanted))
+    head = imports + "".join(f"\n\n\n{function.source}" for function in needed)
     body = f"{head.strip()}\n\n\n{code}".strip()
     return Cell(stage, title, f"{MARK.format(stage=stage, title=title)}\n{body}\n")
 
@@ -167,15 +169,6 @@ def _with_called(functions: Collection[str]) -> frozenset[str]:
         wanted |= found
         found = frozenset(name for each in wanted for name in library[each].calls) & library.keys()
     return wanted
-
-
-def _import_lines(files: Collection[str], used: Set[str], *, first: bool) -> list[str]:
-    """The imports that these files need for the names that are used; the first cell has all of the shared file."""
-    imports = _library()[1]
-    shared = imports[_SHARED].keys()
-    wanted = shared | used if first else set(used) - shared
-    listed = [imports[file].items() for file in dict.fromkeys([_SHARED, *sorted(files)])]
-    return list(dict.fromkeys(line for items in listed for name, line in items if name in wanted))
 
 
 def stage_of(code: str) -> str:

@@ -34,12 +34,16 @@ class Subject:
     label: str
     column: str | None
     aggregation: str
-    total: str
-    additive: bool
-    rate: bool
     axis_format: str
     label_format: str
-    unit: str
+    additive: bool = False
+    rate: bool = False
+    unit: str = ""
+
+    @property
+    def total(self) -> str:
+        """The measure of all rows, as code."""
+        return f"work{self.aggregation}" if self.column else "len(work)"
 
     @property
     def amount(self) -> str:
@@ -76,26 +80,21 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
     if intent.target and intent.measure == intent.target:
         refunds = intent.target == "is_refund"
         name = thread.say("words", "refunds") if refunds else pretty(intent.target, thread.language)
-        return Subject(
-            thread.say("words", "rate", m=name), "is_target", '["is_target"].mean()', 'work["is_target"].mean()',
-            False, True, "{x:.0%}", "{:.1%}", "",
-        )  # fmt: skip
+        share = thread.say("words", "rate", m=name)
+        return Subject(share, "is_target", '["is_target"].mean()', "{x:.0%}", "{:.1%}", rate=True)
     column = join.column(intent.measure)
     if column is None or intent.aggregate == "count":
         rows = thread.say("words", "count")
-        return Subject(rows, None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
-    source = f"[{literal(column.name)}].{intent.aggregate}()"
+        return Subject(rows, None, ".size()", "{x:,.0f}", "{:,.0f}", additive=True)
     sign = thread.sign_of(column)
     additive, name = intent.aggregate == "sum", pretty(column.name, thread.language)
     return Subject(
         label=name if additive else thread.say("words", intent.aggregate, m=name),
         column=column.name,
-        aggregation=source,
-        total=f"work{source}",
-        additive=additive,
-        rate=False,
+        aggregation=f"[{literal(column.name)}].{intent.aggregate}()",
         axis_format=signed("{x:,.10g}", sign, thread.language),
         label_format=signed("{:,.0f}" if additive and not _small(column) else "{:,.2f}", sign, thread.language),
+        additive=additive,
         unit=sign,
     )
 
