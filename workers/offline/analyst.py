@@ -14,8 +14,8 @@ from workers.agent.replies.parse import read_reply
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 from workers.models.base import ModelReply, ModelRequest, OnDelta
-from workers.offline import cells, preparing
-from workers.offline.analysing import TABLES, analysis_cell, tables_cell
+from workers.offline import cells, preparation_cells
+from workers.offline.analysis_cells import TABLES, analysis_cell, tables_cell
 from workers.offline.lexicon import find, greets_only, has
 from workers.offline.loading import error_of, fixes_of, read_plainly
 from workers.offline.reading import facts_of, last_told, read
@@ -143,7 +143,7 @@ def _prepare(thread: Thread, join: Join) -> Move:
     fixes = fixes_of(thread.cells, join)
     join = read_plainly(join, fixes)
     lost = any(lost_session(cell) for cell in thread.current.cells)
-    for stage, compose in (("load", preparing.load_cell), ("clean", preparing.clean_cell)):
+    for stage, compose in (("load", preparation_cells.load_cell), ("clean", preparation_cells.clean_cell)):
         if done(stage, thread.loaded):
             continue
         failed = attempts(stage, thread.since)

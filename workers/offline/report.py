@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.phrases import joined
-from workers.offline.analysing import TABLES
+from workers.offline.analysis_cells import TABLES
 from workers.offline.loading import error_of
 from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
 from workers.offline.reading import last_told

@@ -21,9 +21,9 @@ def profile(
         "example": [next((str(value)[:40] for value in work[column].dropna()), "") for column in work.columns],
     })  # fmt: skip
     empty = [column for column in work.columns if work[column].isna().all()][:20]
-    tell("profile", rows=len(work), columns=work.shape[1], copies=copies_of(work).sum(),
-         missing_cells=work.isna().sum().sum(), empty_columns=empty)  # fmt: skip
     missing = work.isna().sum()
+    tell("profile", digits=6, rows=len(work), columns=work.shape[1], copies=copies_of(work).sum(),
+         missing_cells=missing.sum(), missing_share=missing.sum() / work.size, empty_columns=empty)  # fmt: skip
     filled = [column for column in [*numbers, *dates, *categories] if missing[column] < len(work)]
     for column in filled:
         values = work[column].dropna()
@@ -100,7 +100,7 @@ def distribution(
     outliers = ((values < low - fence) | (values > high + fence)).sum()
     tell("spread", count=len(values), minimum=values.min(), p5=values.quantile(0.05), q1=low, median=middle, q3=high,
          p95=values.quantile(0.95), maximum=values.max(), mean=values.mean(), skew=round(values.skew(), 2),
-         outliers=outliers, far=len(far), negative=(values < 0).sum())  # fmt: skip
+         outliers=outliers, far=len(far), negative=(values < 0).sum(), between=0.9)  # fmt: skip
     print(fill("rows_of", words, shown=len(values), rows=len(work)))
     table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
     for _, row in table.head(3).iterrows():
