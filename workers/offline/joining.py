@@ -16,9 +16,7 @@ from workers.offline.values import Column, Join, Table
 
 def joined(given: Sequence[Table], text: str) -> Join:
     """How these tables become one frame: joined by the key that they share, stacked when they are alike, else the one
-    that fits the text best. Raises ValueError without tables."""
-    if not given:
-        raise ValueError("there is no table")
+    that fits the text best."""
     if len(given) == 1:
         return Join(given[0])
     tables, renamed = _with_shared_keys(given)
@@ -29,7 +27,7 @@ def joined(given: Sequence[Table], text: str) -> Join:
         keys = Counter({key: count for key, count in keys.items() if not _bare(key)})
     shared = list(dict.fromkeys([*renamed, *(key for key, count in keys.most_common() if count >= 2)]))
     for key in shared:
-        holders = [table for table in tables if any(column.name == key for column in table.columns)]
+        holders = [table for table in tables if table.column(key)]
         base = max(holders, key=lambda table: (not _unique(table, key), table.rows or 0))
         others = tuple(table for table in holders if table is not base and _unique(table, key))
         if others:
