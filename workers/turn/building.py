@@ -1,7 +1,7 @@
 """Builds a program for a thread: in its own sandbox, with a card that shows the progress, and posts it as one zip.
 
 The folder of the build is below the node's home. If a worker dies during a build, the command runs again and continues
-from this folder. On another node it begins again. One build runs on a node at a time.
+from this folder. On another node it begins again. One build runs on a node at a time; the others wait for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,9 +50,8 @@ from workers.turn.open_turn import OpenTurn
 
 log = get_logger(__name__)
 
-WAIT_S = 20.0
-"""How long a build waits for the one that runs on its node."""
-_LOOK_EVERY_S = 0.2
+_LOOK_EVERY_S = 0.5
+"""How often a build looks whether the one that runs on its node has ended."""
 _FOLDER = "programs"
 _ROWS = 20
 
@@ -117,16 +116,18 @@ def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement,
     requirement = within(requirement)
     folder = folder_of(settings.home, thread.id, proposed.origin or proposed.id)
     history = History(folder)
-    with _alone(settings) as is_ours:
+    card = _Card(thread, proposed, requirement)
+    with _alone(settings, lambda: _is_awaited(turn, card, say("build_busy", language))) as is_ours:
         if not is_ours:
-            _say(thread, proposed, "busy", say("build_busy", language))
+            card.close()
+            _say_stopped(thread, proposed, say("build_stopped_by_person", language))
             return False
         known = history.all()
         resume = bool(known) and known[-1].state in ("open", "stopped")
         note = say("build_resumed", language) if resume else ""
         if proposed.origin and not known:
             note = say("build_anew", language)
-        card = _Card(thread, proposed, requirement, note)
+        card.note(note)
         try:
             with walls_for(settings, thread.id, requirement.run, packages.folder) as walls:
                 builder = Builder(
@@ -142,10 +143,17 @@ def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement,
                 iteration = _ended(known, ts) or builder.build(order)
                 handed = _handed_over(history, iteration, requirement, proposed.text)
         except CannotBuild as error:
+            card.close()
             _say(thread, proposed, "refused", say("build_refused", language, title=proposed.title, why=f"{error}."))
             return False
         card.end(handed.iteration)
         return _tell(thread, proposed, requirement, handed)
+
+
+def _is_awaited(turn: OpenTurn, card: _Card, why: str) -> bool:
+    """Whether to go on waiting for another build. The card says for what."""
+    card.note(why)
+    return not turn.is_unwanted()
 
 
 def _ended(known: Sequence[Iteration], ts: str) -> Iteration | None:
@@ -191,14 +199,25 @@ class _Thread:
 class _Card:
     """The message that shows a build: a row for each component, with what its critics say."""
 
-    def __init__(self, thread: _Thread, proposed: Proposed, requirement: Requirement, note: str) -> None:
+    def __init__(self, thread: _Thread, proposed: Proposed, requirement: Requirement) -> None:
         self._thread, self._proposed = thread, proposed
         self._rows = {one.name: "…" for one in plan(requirement).components}
-        self._note = note
+        self._note = ""
         self._drawn_at = time.monotonic()
         slot = f"{thread.id}/{proposed.id}:card:{thread.ts}"
         message = self._message("build_card", runs=True)
         self._ts = thread.slack.post(thread.lease, thread.key, slot, message.text, message.blocks)
+
+    def note(self, text: str) -> None:
+        """Show a line below the components, which stays until something else happens."""
+        if text != self._note:
+            self._note = text
+            self._draw(self._message("build_card", runs=True))
+
+    def close(self) -> None:
+        """Show that nothing is built here, without the button."""
+        self._note = ""
+        self._draw(self._message("build_card_ended", runs=False))
 
     def tell(self, one: Progress) -> None:
         """Show what happened, not more often than a card is drawn."""
@@ -245,8 +264,7 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
     iteration, language, title = handed.iteration, thread.language, proposed.title
     if iteration.state == "stopped":
         why = say("build_stopped_by_person", language) if thread.turn.is_unwanted() else iteration.why
-        why = one_line(why, 300).rstrip(".。") + ("。" if language == "zh" else ".")
-        _say(thread, proposed, "stopped", say("build_stopped", language, title=title, why=why))
+        _say_stopped(thread, proposed, why)
         return False
     if iteration.state == "held back":
         _say(thread, proposed, "held", say("build_held", language, title=title, findings=_findings(iteration)))
@@ -327,6 +345,12 @@ def _failed(iteration: Iteration) -> Iterator[str]:
                 yield one_line(f"{built.name}, {verdict.critic}: {said}", 200)
 
 
+def _say_stopped(thread: _Thread, proposed: Proposed, why: str) -> None:
+    language = thread.language
+    sentence = one_line(why, 300).rstrip(".。") + ("。" if language in ("zh", "ja") else ".")
+    _say(thread, proposed, "stopped", say("build_stopped", language, title=proposed.title, why=sentence))
+
+
 def _say(thread: _Thread, proposed: Proposed, what: str, text: str) -> None:
     key = f"{thread.id}/{proposed.id}:{what}:{thread.ts}"
     thread.slack.post(thread.lease, thread.key, key, escape(text))
@@ -337,17 +361,20 @@ def _cost(usage: Usage, model: str, settings: Settings) -> int | None:
 
 
 @contextmanager
-def _alone(settings: Settings) -> Iterator[bool]:
-    """Inside the block no other build runs on this node; False when one still did after some time."""
+def _alone(settings: Settings, is_awaited: Callable[[], bool]) -> Iterator[bool]:
+    """Inside the block no other build runs on this node. False when nobody waits for this one any more."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(settings.home / "build.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        until = time.monotonic() + WAIT_S
-        while not (ours := _lock(lock)) and time.monotonic() < until:
-            time.sleep(_LOOK_EVERY_S)
+        while not (ours := _lock(lock)) and is_awaited():
+            _pause()
         yield ours
     finally:
         os.close(lock)
+
+
+def _pause() -> None:
+    time.sleep(_LOOK_EVERY_S)
 
 
 def _lock(descriptor: int) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
+import os
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +83,6 @@ def walls(monkeypatch: pytest.MonkeyPatch) -> LocalWalls:
         yield local
 
     monkeypatch.setattr(building, "walls_for", without_walls)
-    monkeypatch.setattr(building, "WAIT_S", 0.0)
     return local
 
 
@@ -386,6 +388,56 @@ def test_a_stop_ends_a_build_and_build_goes_on_from_there(world: World) -> None:
     world.model = Author()
     decide(world, key, "keep")
     assert "Continuing an interrupted build" in json.dumps(world.slack.calls, default=str)
+    assert outcomes(world, key) == ["built"]
+
+
+@contextmanager
+def another_build(world: World) -> Iterator[int]:
+    """Another build runs on the node while the block does, or until its descriptor is closed."""
+    world.settings.home.mkdir(parents=True, exist_ok=True)
+    lock = os.open(world.settings.home / "build.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    yield lock
+
+
+def test_a_build_waits_for_the_one_that_runs_on_its_node(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = asked(world)
+    shown: list[str] = []
+    with another_build(world) as lock:
+
+        def ends() -> None:
+            shown.append(world.text(key))
+            os.close(lock)
+
+        monkeypatch.setattr(building, "_pause", ends)
+        decide(world, key, "keep")
+    assert len(shown) == 1
+    assert "Waits until another program on this machine is built." in shown[0]
+    assert "[Stop]" in shown[0]
+    assert outcomes(world, key) == ["built"]
+    assert "Waits until" not in world.text(key)
+
+
+def test_a_build_that_waits_for_another_can_be_stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = asked(world)
+    with another_build(world) as lock:
+        waited: list[None] = []
+
+        def goes_on() -> None:
+            if not waited:
+                world.press_stop(key)
+            waited.append(None)
+            time.sleep(0.05)
+
+        monkeypatch.setattr(building, "_pause", goes_on)
+        decide(world, key, "keep")
+        os.close(lock)
+    said = world.text(key)
+    assert "The build of greet stopped: somebody stopped it." in said
+    assert "Not finished: greet (version 1)" in said
+    assert "[Stop]" not in said
+    assert outcomes(world, key) == []
+    decide(world, key, "keep")
     assert outcomes(world, key) == ["built"]
 
 

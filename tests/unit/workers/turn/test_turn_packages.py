@@ -66,7 +66,6 @@ def walls(monkeypatch: pytest.MonkeyPatch) -> PackageWalls:
         yield local
 
     monkeypatch.setattr(building, "walls_for", without_walls)
-    monkeypatch.setattr(building, "WAIT_S", 0.0)
     return local
 
 
