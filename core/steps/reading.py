@@ -31,11 +31,12 @@ def user_of(step: Step) -> str:
 
 def open_question(steps: Sequence[Step]) -> Questioned | None:
     """The question that nobody answered yet. Words, a decision, the answer to a reset and what a person says in the
-    analyst's place close one; a stop leaves it open."""
+    analyst's place close one. A stop leaves it open, and so does what the model writes for a program."""
     for step in reversed(steps):
         if isinstance(step, Questioned):
             return step
-        if isinstance(step, Asked | Decided | Replied) or answers_reset(step):
+        is_reply = isinstance(step, Replied) and step.purpose != "build"
+        if is_reply or isinstance(step, Asked | Decided) or answers_reset(step):
             return None
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from turn_kit import REPLIED
 
 from core.steps import (
     RESET_CALL,
@@ -111,6 +112,8 @@ def test_a_thread_holds_rows_of_a_source_until_it_is_reset(turns: list[list[Step
         ([asked(), question()], True),
         ([asked(), question(), asked("a")], False),
         ([asked(), question(), command("undo")], True),
+        ([asked(), question(), command("change"), REPLIED.model_copy(update={"purpose": "build"})], True),
+        ([asked(), question(), REPLIED], False),
         ([command("reset"), question(RESET_CALL), command("confirm")], False),
         ([asked()], False),
     ],

@@ -536,6 +536,18 @@ def test_a_change_makes_the_next_version_and_shows_the_difference(world: World) 
     assert len({each.id for each in versions(world, key)}) == 1
 
 
+def test_a_change_while_the_analyst_waits_for_an_answer_is_none(world: World) -> None:
+    key = asked(world)
+    question = {"name": "ask_user", "arguments": {"question": "Which months?", "options": []}}
+    world.model = ScriptedModel([{"calls": [question]}])
+    world.say("how many did we greet?", thread=key)
+    world.settle(key)
+    author = changed(world, key, (DRAFTED.replace("Print hello", "Print HELLO"),))
+    assert [each.version for each in versions(world, key)] == [1, 2]
+    assert len(author.requests) == 1
+    assert world.statuses(key)[-1] == "waiting"
+
+
 def test_a_change_after_a_build_goes_on_from_what_was_built(world: World) -> None:
     key = asked(world)
     decide(world, key, "keep")
