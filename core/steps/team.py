@@ -149,9 +149,10 @@ class Proposed(Value):
     one that the same page has would be replaced. A playbook's `text` is its whole page, `about` is its summary for
     people. A function's `draft` is what would be kept, `passed` whether it may be, `prompts` what the model was told. A
     program's `text` is its requirement file: each `version` of it, from 1, is a proposal with the same id, by the
-    person who wrote it, and the last one counts. After a build a change begins a proposal of its own; its `origin` is
-    the id of the first one. Of packages `text` is the lock as JSON, `about` what is approved, and `origin` the program
-    that needs them, in `version`. `ts` is that of the message that asked for it.
+    person who wrote it, and the last one counts. `questions` are those that the model left open with this version.
+    After a build a change begins a proposal of its own; its `origin` is the id of the first one. Of packages `text` is
+    the lock as JSON, `about` what is approved, and `origin` the program that needs them, in `version`. `ts` is that of
+    the message that asked for it.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -161,6 +162,7 @@ class Proposed(Value):
     title: str
     text: str
     about: str = ""
+    questions: tuple[str, ...] = ()
     clashes: tuple[TeamNote, ...] = ()
     version: int = 0
     origin: str = ""

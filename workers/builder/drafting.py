@@ -35,15 +35,17 @@ class NoDraft(Exception):
     """No reply held a usable requirement file. The message says what was wrong with the last one."""
 
 
-def drafted(ask: Callable[[str], str], before: Requirement | None = None) -> Draft:
-    """The draft in the replies of `ask`, which gets what was wrong with the reply before. Raises NoDraft.
+def drafted(ask: Callable[[str, str], str], before: Requirement | None = None) -> Draft:
+    """The draft in the replies of `ask`, which gets what was wrong with the reply before, and that reply. Raises
+    NoDraft.
 
     `before` is the file that is changed: what people wrote there for themselves stays allowed.
     """
-    problem = ""
+    problem = reply = ""
     for _ in range(REPLIES):
+        reply = ask(problem, reply)
         try:
-            return read_draft(ask(problem), before)
+            return read_draft(reply, before)
         except NoDraft as error:
             problem = str(error)
     raise NoDraft(problem)

@@ -233,6 +233,8 @@ def _system(turn: Turn) -> str:
         schedule_end=say("schedule_end_example", turn.language),
         format_words=say("format_examples", turn.language),
         keep_words=say("keep_examples", turn.language),
+        program_words=say("program_example", turn.language),
+        build_words=say("build_example", turn.language),
         report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
         instructions=_instructions(turn),
         sources=_sources(turn),

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
+from core.phrases import say
 from core.steps import (
     CONFIRM_CALL,
     HOLD_CALL,
@@ -30,6 +31,7 @@ from core.steps import (
     Loaded,
     Moved,
     Noted,
+    Proposed,
     Questioned,
     Recalled,
     Replied,
@@ -59,6 +61,7 @@ _UNREADABLE_CHARS = 1_000
 _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
+_PROGRAM_CHARS = 4_000
 _LINE_CHARS = 120
 _QUESTION_CHARS = 300
 _OF_PEOPLE = (Asked, Briefed, Noted, Loaded, Replied, Forgot, GaveUp)
@@ -136,7 +139,9 @@ def remember(
     moved = _moved(turn, opening)
     recalled = [user(text) for step in opening if isinstance(step, Recalled) and (text := recalled_text(turn, step))]
     others = [
-        step for step in opening if isinstance(step, CellRan | Noted | Undone | Loaded) and not _is_left_out(step)
+        step
+        for step in opening
+        if (isinstance(step, CellRan | Noted | Undone | Loaded) and not _is_left_out(step)) or _is_program(step)
     ]
 
     def told(detail: Detail) -> list[Message]:
@@ -151,14 +156,33 @@ def _asks(opening: Sequence[Step]) -> bool:
     return any(isinstance(step, Briefed) or (isinstance(step, Asked) and not step.left_out) for step in opening)
 
 
+def _is_own(step: Step) -> TypeGuard[CellRan]:
+    return isinstance(step, CellRan) and step.is_own
+
+
+def _is_program(step: Step) -> TypeGuard[Proposed]:
+    return isinstance(step, Proposed) and step.what == "program"
+
+
 def _is_left_out(step: Step) -> bool:
     return isinstance(step, CellRan | Asked) and step.left_out
 
 
-def _of_person(turn: Turn, step: CellRan | Noted | Undone | Loaded, thread: Sequence[Step], detail: Detail) -> str:
-    """What a person did beside the model: own code with its outcome, a note, a cell taken back, a thread
-    loaded."""
+def _of_person(
+    turn: Turn, step: CellRan | Noted | Undone | Loaded | Proposed, thread: Sequence[Step], detail: Detail
+) -> str:
+    """What a person did beside the model: own code with its outcome, a note, a cell taken back, a thread loaded, a
+    program described."""
     name = sanitize_name(step.author or step.user)
+    if isinstance(step, Proposed):
+        return turn.prompts.render(
+            "program_here",
+            file=one_line(step.file, 80),
+            version=step.version,
+            author=name,
+            about=quoted(clip(step.about, min(detail.message, _PROGRAM_CHARS))),
+            change_words=say("change_example", turn.language),
+        )
     if isinstance(step, Loaded):
         return turn.prompts.render(
             "loaded",
@@ -588,7 +612,7 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
         elif isinstance(step, Briefed | Recalled):
             if text := _given(turn, step):
                 yield text
-        elif isinstance(step, Undone | Noted | Loaded) or (isinstance(step, CellRan) and step.is_own):
+        elif isinstance(step, Undone | Noted | Loaded) or _is_program(step) or _is_own(step):
             yield _of_person(turn, step, thread, detail)
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)

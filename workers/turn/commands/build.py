@@ -18,9 +18,11 @@ from core.slack.writing.uploads import Upload
 from core.steps import Asked, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import FileRef, Language
+from workers.agent.prompt.briefing import file_blocks
+from workers.agent.prompt.messages import LANGUAGES
 from workers.agent.text import clip, one_line, quoted
 from workers.agent.thread.effective_steps import effective_steps
-from workers.agent.turn import CostBound
+from workers.agent.turn import CostBound, files_of
 from workers.builder.components import plan
 from workers.builder.drafting import NoDraft, drafted, lowered_guards
 from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
@@ -35,6 +37,8 @@ log = get_logger(__name__)
 
 OFFLINE = "offline-analyst"
 _DISCUSSION = 12_000
+_FILES_CHARS = 6_000
+_REPLY_CHARS = 20_000
 _MOST_SHOWN = 12
 _FILE_BYTES = MAX_CHARS * 4
 
@@ -74,15 +78,28 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     return post(thread, first(thread, made.text, made.requirement, made.questions))
 
 
-def asking(thread: CommandThread, variables: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that asks the model for a draft, with the errors of the previous one. Calls raise ModelError."""
+def asking(
+    thread: CommandThread, variables: Mapping[str, str], questions: Sequence[str] = ()
+) -> Callable[[str, str], str]:
+    """A function that asks the model for a draft, with the errors of the previous one. Calls raise ModelError.
+
+    `questions` are those that the file to be changed left open.
+    """
     turn = thread.open_turn
     assert turn is not None  # noqa: S101 - both commands open a turn
     model = BuildModel(turn, thread.language)
 
-    def ask(problem: str) -> str:
-        languages = offered(toolchains(own=thread.context.settings.toolchains))
-        prompt = thread.context.prompts.render("build_draft", **variables, languages=languages, problem=problem)
+    def ask(problem: str, before: str) -> str:
+        prompt = thread.context.prompts.render(
+            "build_draft",
+            **variables,
+            questions=[one_line(one, 240) for one in questions],
+            files=_files(thread),
+            language_name=LANGUAGES[thread.language],
+            languages=offered(toolchains(own=thread.context.settings.toolchains)),
+            problem=problem,
+            before=quoted(clip(before, _REPLY_CHARS)) if before else "",
+        )
         messages = ({"role": "user", "content": prompt},)
         return model.complete(ModelRequest(messages), lambda _: None).text
 
@@ -99,6 +116,7 @@ def first(thread: CommandThread, text: str, requirement: Requirement, questions:
         title=name,
         text=text,
         about=about(text, thread.language, questions),
+        questions=tuple(questions),
         version=1,
         user=command.user,
         author=command.author,
@@ -183,6 +201,13 @@ def about(text: str, language: Language, questions: Sequence[str] = ()) -> str:
 def told_problems(error: RequirementWrong) -> str:
     """The faults of a file with line and column, a line each."""
     return "\n".join(f"{error.name}:{one_line(str(problem), 300)}" for problem in error.problems[:_MOST_SHOWN])
+
+
+def _files(thread: CommandThread) -> list[str]:
+    """The descriptions of the thread's files, as the analyst reads them. Of equal names the newest counts."""
+    steps = (step for steps in effective_steps(thread.turns) for step in steps)
+    found = {file.path: file for file in files_of(steps)}
+    return file_blocks(tuple(found.values()), _FILES_CHARS)
 
 
 def _fetched(thread: CommandThread, file: FileRef) -> str | None:

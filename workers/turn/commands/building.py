@@ -60,6 +60,7 @@ def _saved(thread: CommandThread, proposed: Proposed, text: str) -> Sequence[Ste
         update={
             "text": text,
             "about": about(text, thread.language),
+            "questions": (),
             "version": proposed.version + 1,
             "user": thread.command.user,
             "author": thread.command.author,

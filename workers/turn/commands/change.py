@@ -44,7 +44,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     current = fences.quoted(newest.text, "toml")
     variables = {"discussion": "", "wanted": "", "current": current, "change": quoted(wanted)}
     try:
-        made = drafted(asking(thread, variables), _read(newest))
+        made = drafted(asking(thread, variables, newest.questions), _read(newest))
     except NoDraft as error:
         thread.answer(say("build_no_draft", language, why=sentence_of(error)), done=False)
         return ()
@@ -69,6 +69,7 @@ def _posted(thread: CommandThread, newest: Proposed, text: str, questions: Seque
             "origin": newest.origin if is_open else newest.origin or newest.id,
             "text": text,
             "about": about(text, thread.language, questions),
+            "questions": tuple(questions),
             "version": newest.version + 1,
             "user": command.user,
             "author": command.author,

@@ -499,6 +499,12 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         ],
         "own_cell": [{"author": "Ben", "code": "<python>\nn = 1\n</python>", "observation": "Cell 1: ok"}],
         "note": [{"author": "Ben", "text": "> amounts are in thousands"}],
+        "program_here": [
+            {
+                "author": "Ben", "file": "greet.toml", "version": 2, "about": "> R1 Print hello.\n> 1. How loud?",
+                "change_words": "“change: …”",
+            }
+        ],
         "left_out_cell": [{}],
         "stage_plan": [{"native_tools": True}, {"native_tools": False}],
         "stage_work": [

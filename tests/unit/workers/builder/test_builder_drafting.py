@@ -62,15 +62,15 @@ def test_a_change_leaves_what_people_wrote_for_themselves() -> None:
 
 
 def test_a_second_reply_is_asked_for_with_what_was_wrong_and_no_third() -> None:
-    told: list[str] = []
+    told: list[tuple[bool, str]] = []
 
-    def ask(problem: str) -> str:
-        told.append(problem)
-        return "prose"
+    def ask(problem: str, before: str) -> str:
+        told.append((bool(problem), before))
+        return f"prose {len(told)}"
 
     with pytest.raises(NoDraft):
         drafted(ask)
-    assert [bool(one) for one in told] == [False, True]
+    assert told == [(False, ""), (True, "prose 1")]
 
 
 def test_what_lowers_the_guard_is_named_and_what_costs_is_bounded() -> None:

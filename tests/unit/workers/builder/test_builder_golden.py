@@ -113,6 +113,10 @@ def test_the_prompt_of_a_requirement_file_is_the_golden_one() -> None:
         wanted="> a tool that counts",
         current=quoted('[file]\nname = "count"\n'),
         change="> per month, please",
+        questions=["Which column has the date?"],
+        files=["path: a.csv\nformat: csv"],
+        language_name="German",
+        before="> [file]\n> nmae = 'count'",
         languages=("python", "bash", "c"),
         problem="2:1: unknown key `file.nmae`; did you mean `name`?",
     )

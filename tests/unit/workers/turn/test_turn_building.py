@@ -6,6 +6,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import time
 import zipfile
 from collections.abc import Iterator
@@ -247,6 +248,28 @@ def test_a_draft_with_faults_is_asked_for_again_with_them(world: World) -> None:
     key = asked(world, model=author)
     assert "2:1: unknown key `file.nmae`; did you mean `name`?" in author.prompts(1)
     assert len(versions(world, key)) == 1
+
+
+def test_a_faulty_draft_stands_in_the_request_that_asks_for_it_again(world: World) -> None:
+    author = Author(drafts=(DRAFTED.replace('name = "greet"', 'nmae = "greet"'), DRAFTED))
+    asked(world, model=author)
+    assert '> nmae = "greet"' in author.prompts(1)
+
+
+def test_a_draft_is_told_of_the_files_of_the_thread_and_of_the_language_of_its_people(world: World) -> None:
+    question = {"name": "ask_user", "arguments": {"question": "Welche?", "options": []}}
+    world.model = ScriptedModel([{"calls": [question]}])
+    key = world.say(
+        "Welche Kunden stehen in der Datei, und wie hoch ist ihr Umsatz?",
+        files={"kunden.csv": b"kunde,umsatz\nK1,3\nK2,4\n"},
+    )
+    world.settle(key)
+    author = Author()
+    world.model = author
+    world.say("bauen: ein Werkzeug, das den Umsatz je Kunde druckt", thread=key)
+    world.settle(key)
+    assert "path: kunden.csv" in author.prompts()
+    assert re.findall(r"questions in (\w+)", author.prompts()) == ["German"]
 
 
 def test_a_draft_that_was_talked_into_lowering_the_guard_is_refused(world: World) -> None:
@@ -534,6 +557,28 @@ def test_a_change_makes_the_next_version_and_shows_the_difference(world: World) 
     assert "+Print HELLO and the first argument." in said
     assert [each.version for each in versions(world, key)] == [1, 2]
     assert len({each.id for each in versions(world, key)}) == 1
+
+
+def test_a_change_may_answer_the_questions_of_the_draft_by_their_numbers(world: World) -> None:
+    key = asked(world)
+    assert "Answer with “change: …”, or by changing the file." in world.text(key)
+    author = changed(world, key, (DRAFTED.replace("Print hello", "Print HELLO"),), "change: 1 English 2 loud")
+    assert "1. In which language shall it greet?\n2. How loud?" in author.prompts()
+    decide(world, key, "edit", text=REQUIREMENT.replace("hello", "hi"))
+    author = changed(world, key, (DRAFTED.replace("hello", "hey"),))
+    assert "# What the file left open" not in author.prompts()
+
+
+def test_the_analyst_knows_the_requirement_file_of_its_thread_and_who_changes_it(world: World) -> None:
+    key = asked(world)
+    author = Author(codes=("Hm.",))
+    world.model = author
+    world.say("1. English. 2. Loud.", thread=key)
+    world.settle(key)
+    told = author.prompts()
+    assert "greet.toml, version 1" in told
+    assert "> 2. How loud?" in told
+    assert "begins with “change: …”" in told
 
 
 def test_a_change_while_the_analyst_waits_for_an_answer_is_none(world: World) -> None:
