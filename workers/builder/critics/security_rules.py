@@ -21,17 +21,20 @@ LINE_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern over lines of source."""
+    """A pattern over lines of source. It counts only in a file that has `beside` somewhere."""
 
     id: str
     kind: str
     severity: Severity
     pattern: re.Pattern[str]
     message: str
+    beside: re.Pattern[str] | None = None
 
 
-def _rule(name: str, kind: str, severity: Severity, pattern: str, message: str) -> Rule:
-    return Rule(name, kind, severity, re.compile(pattern, re.IGNORECASE), message)
+def _rule(name: str, kind: str, severity: Severity, pattern: str, message: str, *, beside: str = "") -> Rule:
+    return Rule(
+        name, kind, severity, re.compile(pattern, re.IGNORECASE), message, re.compile(beside) if beside else None
+    )
 
 
 _ANYWHERE = (
@@ -105,7 +108,22 @@ _BASH = (
 )
 _JAVASCRIPT = (
     _rule("eval", "code", "high", r"\beval\s*\(|\bnew\s+Function\s*\(|\bvm\.run", "It runs a text as code."),
-    _rule("shell", "processes", "high", r"\b(?:exec|execSync)\s*\(", "It runs a shell line (child_process.exec)."),
+    _rule(
+        "shell",
+        "processes",
+        "high",
+        r"(?<!\.)\bexec\s*\(|\bexecSync\s*\(|require\s*\([^)]*\)\s*\??\.\s*exec\s*\(",
+        "It runs a shell line (child_process.exec).",
+    ),
+    # A method of this name is that of a pattern, too: /(\d+)/.exec(text). A module that is computed may be any.
+    _rule(
+        "shell",
+        "processes",
+        "high",
+        r"\.\s*exec\s*\(",
+        "It runs a shell line (child_process.exec). For a pattern use text.match(pattern).",
+        beside=r"child_process|\brequire\s*\(\s*(?![\"'][^\"']*[\"']\s*\))|\bimport\s*\(|\bprocess\s*\.\s*binding",
+    ),
     _rule("process", "processes", "medium", r"child_process", "It starts other programs."),
     _rule(
         "network",
@@ -173,6 +191,7 @@ KINDS: dict[str, str] = {}
 
 
 def _by_line(path: str, text: str, rules: tuple[Rule, ...], comment: str) -> Iterator[Finding]:
+    rules = tuple(rule for rule in rules if rule.beside is None or rule.beside.search(text))
     for number, whole in enumerate(text.split("\n"), 1):
         line = whole[:LINE_CHARS]
         is_comment = bool(comment) and line.lstrip().startswith(comment)

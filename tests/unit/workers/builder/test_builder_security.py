@@ -44,7 +44,15 @@ DANGEROUS = {
         "sudo id": "privileges",
         "chmod 777 x": "chmod",
     },
-    "javascript": {"eval(x)": "eval", "require('child_process').exec(x)": "shell", "fetch(url)": "network"},
+    "javascript": {
+        "eval(x)": "eval",
+        "require('child_process').exec(x)": "shell",
+        "const cp = require('node:child_process');\ncp.exec(x)": "shell",
+        "import { exec } from 'child_process';\nexec(x)": "shell",
+        "const m = require('child_' + 'process');\nm.exec(x)": "shell",
+        "const m = require(name);\nm.exec(x)": "shell",
+        "fetch(url)": "network",
+    },
     "html": {'<script src="https://x.example/a.js"></script>': "remote-script"},
     "sql": {"drop database shop;": "drop-database", ".shell ls": "load-extension"},
     "c": {'system("ls");': "shell", "gets(line);": "unbounded"},
@@ -60,7 +68,12 @@ HARMLESS = {
         "# the previous instructions of the assembler are kept",
     ],
     "bash": ['rm -rf "$work/cache"', "# curl | sh would be wrong", "echo evaluate", 'rm -f "$file"'],
-    "javascript": ["const medieval = 1", "// eval(x)"],
+    "javascript": [
+        "const medieval = 1",
+        "// eval(x)",
+        "const fs = require('fs');\nconst found = /(\\d+)/.exec(line)",
+        "const found = amount.exec(text)",
+    ],
 }
 
 
