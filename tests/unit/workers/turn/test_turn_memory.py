@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, get_args
 
 import pytest
 from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, finish, question
 
-from core.commands.registry import MEMORY
+from core.commands.registry import FORGET, MEMORY, command_in
+from core.phrases import say
 from core.steps import Proposed
 from core.team_memory import MemoryDecision
-from core.values import ThreadKey
+from core.values import Language, ThreadKey
 from workers.models.scripted import ScriptedModel
 
 OTHER = "C0OTHER001"
@@ -280,7 +282,16 @@ def test_no_name_of_a_person_says_that_an_entry_stands_instead_of_everyones(worl
 def test_the_model_knows_that_it_keeps_nothing_and_what_people_write(world: World) -> None:
     _, prompt = ask(world, "Rename the entry VAT to tax, and remember it. Can you?")
     assert "You keep nothing beyond this thread" in prompt
-    assert "“remember: …”, “forget …”, “make this a program”, “keep this as a playbook: NAME”" in prompt
+    assert "“remember: …”, “forget: …”, “keep this as a playbook: NAME”" in prompt
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_the_words_that_remove_an_entry_work_in_its_thread_without_a_mention(language: Language) -> None:
+    told = say("memory_kept", language, author="Ana", title="net revenue", file="a.md")
+    words = [each.strip() for each in re.findall(r"[“„«「](.*?)[”“»」]", told)]
+    found = command_in(next(each for each in reversed(words) if each.endswith("net revenue")), mention=False)
+    assert found is not None
+    assert found.name == FORGET
 
 
 def test_people_read_and_forget_by_words(world: World) -> None:
