@@ -284,6 +284,8 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
             dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in iteration.skipped_checks)
         ),
     )
+    if untested := list(_untested(iteration)):
+        comment += "\n" + say("build_untested", language, names=one_line(", ".join(untested), 300))
     if left_out := iteration.mutation.left_out:
         names = one_line("; ".join(left_out), 300)
         comment += "\n" + say("build_left_out", language, count=len(left_out), names=names)
@@ -317,6 +319,13 @@ def _tests(thread: _Thread, requirement: Requirement, iteration: Iteration) -> s
         return say("build_tests_not_run" if there_are else "build_no_tests", thread.language)
     good, total = sum(one.good for one in found), sum(one.total for one in found)
     return say("build_tests", thread.language, good=good, total=total)
+
+
+def _untested(iteration: Iteration) -> Iterator[str]:
+    """The requirements that no passing test shows: at most a model has looked at them."""
+    several = len(iteration.components) > 1
+    for built in iteration.components:
+        yield from (f"{built.name}.{row.id}" if several else row.id for row in built.coverage if row.state != "tested")
 
 
 def _security(thread: _Thread, iteration: Iteration) -> str:

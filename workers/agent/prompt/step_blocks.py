@@ -175,6 +175,8 @@ def _of_person(
     program described."""
     name = sanitize_name(step.author or step.user)
     if isinstance(step, Proposed):
+        if step != next(each for each in reversed(thread) if _is_program(each)):
+            return ""  # “change” changes the newest one, and an older version only misleads
         return turn.prompts.render(
             "program_here",
             file=one_line(step.file, 80),
@@ -613,7 +615,8 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             if text := _given(turn, step):
                 yield text
         elif isinstance(step, Undone | Noted | Loaded) or _is_program(step) or _is_own(step):
-            yield _of_person(turn, step, thread, detail)
+            if text := _of_person(turn, step, thread, detail):
+                yield text
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)
 

@@ -349,6 +349,16 @@ def test_build_posts_one_zip_with_tests_security_and_how_to_run_it(world: World)
     assert set(world.statuses(key)) == {"done"}
 
 
+def test_the_thread_is_told_which_requirements_no_test_shows(world: World) -> None:
+    toml = REQUIREMENT.replace("first argument.\n", "first argument.\nWithout one end with exit code 2.\n")
+    key = asked(world, "build", greet_toml=toml.encode())
+    decide(world, key, "keep")
+    assert "No test shows R2: at most the model has looked at it." in world.text(key)
+    key = asked(world)
+    decide(world, key, "keep")
+    assert "No test shows" not in world.text(key)
+
+
 def test_the_thread_is_told_of_a_further_test_that_the_program_fails(world: World) -> None:
     toml = "[file]\nname='p'\n[project]\nrequirements='Add 2.'\n[tests]\nprose='It adds 2.'\nmutants=4\n"
     toml += "[build]\nwithout=['coverage','review','lint','types']\n"
@@ -579,6 +589,12 @@ def test_the_analyst_knows_the_requirement_file_of_its_thread_and_who_changes_it
     assert "greet.toml, version 1" in told
     assert "> 2. How loud?" in told
     assert "begins with “change: …”" in told
+    decide(world, key, "edit", text=REQUIREMENT.replace("hello", "hi"))
+    world.model = later = Author(codes=("Hm.",))
+    world.say("And then?", thread=key)
+    world.settle(key)
+    assert "greet.toml, version 2" in later.prompts()
+    assert "greet.toml, version 1" not in later.prompts()
 
 
 def test_a_change_while_the_analyst_waits_for_an_answer_is_none(world: World) -> None:
