@@ -37,6 +37,8 @@ from workers.agent.turn import Told, Turn, episodes, files_of, steps_after
 CHANGE_OF_APPROACH = "change_of_approach"
 OUT_OF_CELLS = "out_of_cells"
 NO_DATA_READ = "no_data_read"
+REQUIREMENT_FILE = ".toml"
+"""The ending of a file that describes a program."""
 UNSOURCED = "unsourced"
 LAYOUT = "layout"
 """The correction that asks the model to keep to the channel's layout. It comes once in a turn."""
@@ -156,7 +158,7 @@ def unread_files(turn: Turn) -> tuple[str, ...]:
 
     Files given in this turn: at least one must have been opened by a cell of this turn. Else, files given earlier in
     the thread: at least one must have been opened by some cell of the thread. A picture that the model is shown counts
-    for nothing here: it looks at it.
+    for nothing here: it looks at it. Neither does a requirement file: no answer is computed from it.
     """
     now = _to_read(turn, files_of(turn.steps))
     thread = list(turn.thread_steps)
@@ -179,7 +181,11 @@ def only_declines(turn: Turn, report: Report, unread: Collection[str]) -> bool:
 
 
 def _to_read(turn: Turn, files: Sequence[FileAbstract]) -> list[FileAbstract]:
-    return [file for file in files if not (turn.sees and is_shown(file))]
+    return [
+        file
+        for file in files
+        if not (turn.sees and is_shown(file)) and not file.path.casefold().endswith(REQUIREMENT_FILE)
+    ]
 
 
 def _opens(cell: CellRan, files: Sequence[FileAbstract]) -> bool:

@@ -611,14 +611,19 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             if text := _after_decision(turn, step):
                 yield text
             waiting = None
-        elif isinstance(step, Briefed | Recalled):
-            if text := _given(turn, step):
-                yield text
-        elif isinstance(step, Undone | Noted | Loaded) or _is_program(step) or _is_own(step):
-            if text := _of_person(turn, step, thread, detail):
-                yield text
-        elif isinstance(step, Corrected) and step.call_id is None and step.text:
-            yield clip(step.text, detail.message)
+        elif text := _beside_calls(turn, step, thread, detail):
+            yield text
+
+
+def _beside_calls(turn: Turn, step: Step, thread: Sequence[Step], detail: Detail) -> str:
+    """What a step tells that is neither a message nor the answer to one; "" for most."""
+    if isinstance(step, Briefed | Recalled):
+        return _given(turn, step)
+    if isinstance(step, Undone | Noted | Loaded) or _is_program(step) or _is_own(step):
+        return _of_person(turn, step, thread, detail)
+    if isinstance(step, Corrected) and step.call_id is None:
+        return clip(step.text, detail.message)
+    return ""
 
 
 def _after_decision(turn: Turn, decided: Decided) -> str:

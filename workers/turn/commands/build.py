@@ -18,6 +18,7 @@ from core.slack.writing.uploads import Upload
 from core.steps import Asked, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import FileRef, Language
+from workers.agent.guards import REQUIREMENT_FILE
 from workers.agent.prompt.briefing import file_blocks
 from workers.agent.prompt.messages import LANGUAGES
 from workers.agent.text import clip, one_line, quoted
@@ -47,22 +48,17 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Post the requirement file; say why not where there is none to be had."""
     language, command = thread.language, thread.command
     files = thread.context.slack.message_files(thread.key, command.ts)
-    given = next((file for file in files if file.name.lower().endswith(".toml")), None)
+    given = next((file for file in files if file.name.lower().endswith(REQUIREMENT_FILE)), None)
     if given is not None:
         text = _fetched(thread, given)
-        if text is None:
-            return ()
-        try:
-            requirement = read(text, given.name)
-        except RequirementWrong as error:
-            problems = told_problems(error)
-            thread.answer(say("build_wrong_file", language, file=given.name, problems=problems), done=False)
-            return ()
-        return post(thread, first(thread, text, requirement, ()))
+        return () if text is None else _given(thread, given.name, text)
+    wanted = argument_of(BUILD, command.text)
+    if not wanted and (earlier := _of_thread(thread)) is not None:
+        return _given(thread, *earlier)
     if thread.open_turn is None or thread.open_turn.model.name == OFFLINE:
         thread.answer(say("build_no_model", language), done=False)
         return ()
-    wanted, discussion = argument_of(BUILD, command.text), _discussion(thread)
+    discussion = _discussion(thread)
     if not wanted and not discussion:
         thread.answer(say("build_nothing_said", language), done=False)
         return ()
@@ -76,6 +72,32 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("build_no_call", language, why=str(error)), done=False)
         return ()
     return post(thread, first(thread, made.text, made.requirement, made.questions))
+
+
+def _given(thread: CommandThread, name: str, text: str) -> Sequence[Step]:
+    """Post a requirement file that a person gave; its faults where it has some."""
+    try:
+        requirement = read(text, name)
+    except RequirementWrong as error:
+        problems = told_problems(error)
+        thread.answer(say("build_wrong_file", thread.language, file=name, problems=problems), done=False)
+        return ()
+    return post(thread, first(thread, text, requirement, ()))
+
+
+def _of_thread(thread: CommandThread) -> tuple[str, str] | None:
+    """The name and the text of the newest requirement file that people gave the analyst; None where there is none.
+
+    Raises BlobsUnreachable.
+    """
+    steps = (step for steps in effective_steps(thread.turns) for step in steps)
+    found = [file for file in files_of(steps) if file.path.casefold().endswith(REQUIREMENT_FILE)]
+    if not found:
+        return None
+    with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+        copy = Path(folder) / "file"
+        thread.context.blobs.fetch(found[-1].sha256, copy)
+        return Path(found[-1].path).name, copy.read_bytes()[:_FILE_BYTES].decode("utf-8", errors="replace")
 
 
 def asking(

@@ -288,6 +288,13 @@ def test_a_follow_up_may_rest_on_a_file_that_an_earlier_turn_read() -> None:
     assert isinstance(decide(turn(asked("by month?"), finish(), earlier=(first,))), AskModel)
 
 
+def test_a_requirement_file_of_a_program_needs_no_cell_that_reads_it() -> None:
+    requirement = FileAbstract(path="Greet.TOML", format="txt", size=1, sha256="a" * 64)
+    action = decide(turn(asked(), Briefed(files=(requirement,)), finish("Write “build”: this builds the file.")))
+    assert isinstance(action, AskModel)
+    assert action.purpose == "check"
+
+
 def test_a_file_of_an_earlier_turn_that_no_cell_ever_read_still_has_to_be_read() -> None:
     first = (asked(), BRIEFED, GaveUp(reason="nonsense_replies", text="…"))
     action = decide(turn(asked("and now?"), finish(), earlier=(first,)))

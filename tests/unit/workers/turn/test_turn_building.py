@@ -219,6 +219,19 @@ def test_a_file_that_comes_along_needs_no_model(world: World) -> None:
     assert versions(world, key)[0].text == REQUIREMENT
 
 
+def test_build_alone_takes_the_requirement_file_that_the_thread_has(world: World) -> None:
+    question = {"name": "ask_user", "arguments": {"question": "Shall it be built?", "options": []}}
+    world.model = ScriptedModel([{"calls": [question]}])
+    key = world.say("here is what we want", files={"greet.toml": REQUIREMENT.encode()})
+    world.settle(key)
+    author = Author()
+    world.model = author
+    world.say("build", thread=key)
+    world.settle(key)
+    assert author.requests == []
+    assert [each.text for each in versions(world, key)] == [REQUIREMENT]
+
+
 def test_a_file_with_faults_is_told_with_line_and_column(world: World) -> None:
     wrong = REQUIREMENT.replace("language", "langauge")
     key = asked(world, "build", greet_toml=wrong.encode())
