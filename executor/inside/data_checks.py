@@ -119,7 +119,8 @@ class Watched:
                 units = {match[1].casefold() for text in texts if (match := _UNIT.search(text))}
                 named = set(texts) if _UNIT_COLUMN.match(str(column)) else set()
                 if len(kinds) > 1:
-                    yield _check("mixed_currencies", (name, _name(column, place)), (len(kinds),))
+                    codes = {_SAME.get(text.strip().upper(), text.strip().upper()) for text in named}
+                    yield _check("mixed_currencies", (name, _name(column, place)), (max(len(kinds), len(codes)),))
                 elif len(units) > 1 or 1 < len(named) <= 12:
                     yield _check("mixed_units", (name, _name(column, place)), (max(len(units), len(named)),))
 

@@ -91,6 +91,11 @@ def test_mixed_currencies_and_units_are_told_once(run) -> None:
     assert seen(run("q = p.assign(x=1)")) == []
 
 
+def test_each_code_in_a_column_of_currencies_counts_also_one_without_a_sign_of_its_own(run) -> None:
+    code = 'import pandas as pd\np = pd.DataFrame({"currency": ["EUR", "GBP", "SEK", "USD", "$", None]})'
+    assert seen(run(code)) == [("mixed_currencies", ("p", "currency"), (4,))]
+
+
 @pytest.mark.parametrize(
     "ending",
     [
