@@ -17,6 +17,7 @@ from core.slack.text import clip, escape
 from core.steps import CellRan, Finished, Step
 from core.values import Language
 from workers.agent.code.chance import surely_draws
+from workers.agent.code.fixed_dates import fixed_dates
 from workers.agent.report.rerun import Plan, plan, tools_of
 from workers.agent.report.stated_figures import figures_now
 from workers.agent.thread.effective_steps import effective_steps
@@ -25,6 +26,7 @@ from workers.schedules.telling import figure_meant, is_comparable
 from workers.turn.commands.thread import CommandThread
 
 _SHOWN_TIMES = 3
+_SHOWN_DATES = 6
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
@@ -102,6 +104,7 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
                     _telling(thread, words, watched),
                     _others(thread, schedule_id),
                     unseeded(made, language),
+                    _fixed_dates(made, language),
                     _in_february(thread, words),
                     _on_days_off(thread, words),
                 ),
@@ -125,6 +128,15 @@ def _code(turns: Sequence[Sequence[Step]]) -> Plan:
 def unseeded(made: Plan, language: Language) -> str:
     """That this code draws other random numbers in each run; "" unless that is certain."""
     return say("code_unseeded", language) if surely_draws([part.code for _, part in made.parts]) else ""
+
+
+def _fixed_dates(made: Plan, language: Language) -> str:
+    """That a run looks at the same dates as the report, whenever it takes place; "" for code without any."""
+    dates = fixed_dates(part.code for _, part in made.parts)
+    if not dates:
+        return ""
+    shown = [*dates[:_SHOWN_DATES], *(["…"] if len(dates) > _SHOWN_DATES else [])]
+    return say("schedule_fixed_dates", language, dates=", ".join(shown))
 
 
 def _sources(thread: CommandThread, made: Plan) -> list[str]:

@@ -41,3 +41,24 @@ def test_code_that_draws_other_numbers_each_time_is_told_when_it_is_scheduled(
     world.settle(key)
     assert "Scheduled by ana" in world.text(key)
     assert ("draws random numbers without a seed" in world.text(key)) == is_told
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("month = '2026-11'\nprint(month, 40 + 2)", "stay the same in each run: 2026-11. For a period"),
+        ("print(40 + 2)", ""),
+    ],
+)
+def test_the_dates_that_each_run_will_look_at_again_are_told_when_it_is_scheduled(
+    new_world: NewWorld, code: str, told: str
+) -> None:
+    world = new_world()
+    world.model = ScriptedModel([cell(code), finish("It is **42**.")])
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("run this again every day at 9:00 UTC", thread=key)
+    world.settle(key)
+    assert "Scheduled by ana" in world.text(key)
+    assert told in world.text(key)
+    assert ("stay the same in each run" in world.text(key)) == bool(told)
