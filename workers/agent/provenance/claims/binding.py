@@ -43,6 +43,12 @@ class Scene(Mentions):
         """Whether a figure is of the one of two labels that is not named."""
         return self._own.is_the_other(claim, family)
 
+    def names_beside_unit(self, claim: Claim, fact: Fact, family: Family, label: Label) -> bool:
+        """Whether a claim names a fact's row once its own unit, that of the fact, is not taken for the row "EUR"."""
+        if not fact.unit or fact.unit != claim.numeral.unit:
+            return False
+        return label in (self._own.beside_unit(claim, family) or ())
+
     def before_bracket(self, claim: Claim) -> Claim | None:
         """The last figure before the bracket that a figure stands in."""
         return self._own.before_bracket(claim)
@@ -73,6 +79,8 @@ class Scene(Mentions):
         """Whether a claim may be of the fact with this label, although it does not name it."""
         allowed = self.allowed(claim, family)
         if allowed is None or is_among(label, allowed, family) or self.is_the_other(claim, family):
+            return True
+        if self.names_beside_unit(claim, fact, family, label):
             return True
         if family.columns and (self._is_far(claim, family, label) or self._are_others(claim, fact, allowed)):
             return True

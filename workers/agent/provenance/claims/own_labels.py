@@ -124,6 +124,14 @@ class OwnLabels:
             self._memory[key] = self._allowed(claim, family)
         return self._memory[key]
 
+    def beside_unit(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """The labels that the words around a claim name when its own unit is only a unit, and not the row "EUR" of a
+        table by currency: SEK of the second figure in "487,738 SEK are worth 45,232 EUR"."""
+        if claim.in_table:
+            return None
+        unit = tuple(m for m in self._see.within(claim.numeral.digits_end, claim.end) if m.end <= claim.end)
+        return self._named(claim, family, unit) if unit else None
+
     def _allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
         outer = self._before_own_bracket(claim)
         if outer is not None and not chosen(family, self._see.within(*claim.clause)):

@@ -194,6 +194,7 @@ def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
             allowed = scene.allowed(claim, family) if family.binds and not family.columns else None
             if allowed is not None and not is_total_of(label, family):
                 named = is_among(label, allowed, family) or scene.is_the_other(claim, family)
+                named = named or scene.names_beside_unit(claim, fact, family, label)
                 fits[id(family)] = fits.get(id(family), False) or named
     return all(fits.values()) or (
         not claim.in_table and OTHER_ROWS.search(scene.reading.text, *claim.clause) is not None

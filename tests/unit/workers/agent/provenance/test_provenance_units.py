@@ -10,6 +10,11 @@ ENDPOINTS = (
     "checkout     120    1180    800\n"
 )
 JOBS = "job,duration_s\nimport,5400\nexport,725\n"
+CURRENCIES = (
+    "          dashboard_adds  net_sales_eur  too_much_eur\ncurrency                                             \n"
+    "EUR            276203.00      276203.00          0.00\nGBP             57895.89       66965.85      -9069.96\n"
+    "SEK            487737.60       45232.44     442505.16\nUSD             52009.35       48188.04       3821.31\n"
+)
 FILES = "table   size_mb\nevents    18432\nusers       512\n"
 
 
@@ -61,3 +66,24 @@ def test_the_column_min_beside_max_is_the_least_value_and_no_minutes() -> None:
     assert states("login took at least 3.25 ms.", runs) == {"3.25 ms": "sourced"}
     assert states("The fastest took 3.25 ms.", "min: 3.25\nn: 731\n") == {"3.25 ms": "sourced"}
     assert states("login took 3.25 h.", "job    run_min\nlogin     3.25\nsave     13.75\n") == {"3.25 h": "unsourced"}
+
+
+@pytest.mark.parametrize(
+    ("report", "figure", "state"),
+    [
+        ("487,738 SEK are worth only 45,232 EUR.", "45,232 EUR", "sourced"),
+        ("487,738 SEK are worth only 66,966 EUR.", "66,966 EUR", "unsourced"),
+        ("57,896 GBP are worth 45,232 EUR.", "45,232 EUR", "unsourced"),
+        ("The orders are worth 45,232 EUR.", "45,232 EUR", "unsourced"),
+        ("276,203 EUR stay 276,203 EUR.", "276,203 EUR", "sourced"),
+    ],
+)
+def test_the_unit_of_an_amount_is_not_taken_for_the_row_of_that_currency_where_another_is_named(
+    report: str, figure: str, state: str
+) -> None:
+    assert states(report, CURRENCIES)[figure] == state
+
+
+def test_an_amount_in_another_currency_than_its_rows_may_say_where_it_stands() -> None:
+    assert states("487,738 SEK are worth only 45,232 EUR [=1:45232.44].", CURRENCIES)["45,232 EUR"] != "unsourced"
+    assert states("57,896 GBP are worth 45,232 EUR [=1:45232.44].", CURRENCIES)["45,232 EUR"] == "unsourced"
