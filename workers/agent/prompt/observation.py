@@ -9,7 +9,7 @@ from core.phrases import say
 from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import is_new_shell, metrics_otherwise, needs_a_yes, without_rows
 from workers.agent.code.source import assigned_names
-from workers.agent.hints import hint, near_values, needs_an_admin
+from workers.agent.hints import hint, near_values, needs_an_admin, waits_for_its_source
 from workers.agent.text import clip, fenced_off, one_line, shares, without_repeats
 from workers.agent.turn import Turn
 
@@ -116,6 +116,7 @@ def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
         hint=hint(cell, before, environment.packages),
         admin=needs_an_admin(cell),
         waits=needs_a_yes(cell),
+        away=waits_for_its_source(cell),
         blameless=_blameless(cell),
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,

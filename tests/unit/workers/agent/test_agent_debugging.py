@@ -16,6 +16,7 @@ from workers.agent.prompt.messages import messages
 from workers.agent.prompt.observation import noticed
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel
+from workers.sources.broker.client import STUCK
 from workers.sources.errors import LoginCanWrite
 from workers.sources.query import require_read_only
 
@@ -182,4 +183,27 @@ def test_an_error_that_only_an_admin_can_mend_is_not_to_be_repaired() -> None:
     assert action.purpose == "act"
     last = str(action.messages[-1]["content"])
     assert "No code can mend this: an admin has to." in last
+    assert "repair it" not in last
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "shop cannot be reached: nothing listens at its address.",
+        "The connection to the source was lost. Try again in a moment.",
+        STUCK,
+    ],
+)
+def test_the_code_is_not_blamed_for_a_source_that_does_not_answer_now(why: str) -> None:
+    error = f"executor.inside.host_requests.RequestRefused: {why}"
+    steps: list[Step] = [asked()]
+    for number in (1, 2):
+        steps.append(run("query('select 1')", f"c{number}"))
+        ended = failed(error, code="query('select 1')", call_id=f"c{number}", number=number)
+        steps.append(ended.model_copy(update={"error_name": "RequestRefused"}))
+    action = decide(turn(*steps))
+    assert isinstance(action, AskModel)
+    assert action.purpose == "act"
+    last = str(action.messages[-1]["content"])
+    assert "The code is not at fault: the source does not answer now." in last
     assert "repair it" not in last
