@@ -123,6 +123,33 @@ def test_samples_are_small_and_go_through_the_guard(world: World) -> None:
     assert values == {("lines", "status"): ("DONE", "OPEN"), ("open_lines", "status"): ("OPEN",)}
 
 
+def test_a_small_table_is_read_to_its_last_row_and_a_part_of_a_view_gives_no_times(world: World) -> None:
+    reader = world.reader.partition("://")[2].partition(":")[0]
+    made = {
+        "postgres": (
+            "CREATE TABLE visits AS SELECT date '2024-01-01' + n AS day, n FROM generate_series(0, 2999) n",
+            f"CREATE VIEW all_visits AS SELECT * FROM visits; GRANT SELECT ON visits, all_visits TO {reader}",
+            "ANALYZE visits",
+        ),
+        "mysql": (
+            "CREATE TABLE visits AS SELECT DATE('2024-01-01') + INTERVAL seq DAY AS day, seq AS n FROM seq_0_to_2999",
+            "CREATE VIEW all_visits AS SELECT * FROM visits",
+            "ANALYZE TABLE visits",
+        ),
+    }
+    try:
+        for each in made[world.kind]:
+            execute(world, each)
+        source = world.source()
+        with closing(open_source(source)) as driver:
+            found = {name.name: samples for name, samples in sampled(source, driver, catalogue_of(source, driver))}
+    finally:
+        execute(world, "DROP VIEW IF EXISTS all_visits")
+        execute(world, "DROP TABLE IF EXISTS visits")
+    assert {each.name: each.range for each in found["visits"]} == {"day": "2024-01-01 … 2032-03-18", "n": "0 … 2999"}
+    assert {each.name: each.range for each in found["all_visits"]}["day"] == ""
+
+
 def test_a_dictionary_is_drafted_grows_and_finds_drift(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,9 +1,10 @@
-"""What a few rows of a table show. Cheap on purpose: one small statement per table, never a scan of a big table."""
+"""What the rows of a table show, or a few of them. Cheap on purpose: a big table is never scanned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,7 @@ SAMPLE_LIMITS = Limits(SAMPLE_ROWS, 32 * MB, 5.0)
 """A view that takes longer than this to show some rows is left unsampled."""
 
 BIG = 20_000
-"""Rows from which Postgres is asked for a part of its pages instead of its first rows."""
+"""Up to this many rows a table is read completely. Of a bigger one Postgres is asked for a part of its pages."""
 
 MOST_COLUMNS = 200
 MOST_LISTED = 12
@@ -62,18 +63,28 @@ def sampled(source: Source, driver: Driver, catalogue: Catalogue) -> Iterator[tu
             columns = [column.name for column in table.columns if not _is_private(column.name)][:MOST_COLUMNS]
             found: list[ColumnSample] = []
             if columns:
-                try:
-                    statement = check(sample_sql(source.kind, table, columns), source.kind.dialect, visible)
-                    with driver.run(statement.sql, SAMPLE_LIMITS) as result:
-                        rows = pa.Table.from_batches(result.batches, result.schema)
-                    found = [column_sample(name, rows.column(at)) for at, name in enumerate(columns)]
-                except (LimitReached, Refused, StatementFailed):
-                    found = []
+                for most in dict.fromkeys((_most_rows(table), SAMPLE_ROWS)):
+                    with suppress(LimitReached, Refused, StatementFailed):
+                        statement = check(sample_sql(source.kind, table, columns, most), source.kind.dialect, visible)
+                        with driver.run(statement.sql, replace(SAMPLE_LIMITS, rows=most)) as result:
+                            rows = pa.Table.from_batches(result.batches, result.schema)
+                        whole = not _is_big(table) and len(rows) < most
+                        found = [column_sample(name, rows.column(at), whole=whole) for at, name in enumerate(columns)]
+                        break
             yield table.name, found
 
 
-def sample_sql(kind: Kind, table: Table, columns: list[str]) -> str:
-    """A SELECT of at most 1,000 rows: of a big table in Postgres from a random part of its pages, else the first.
+def _is_big(table: Table) -> bool:
+    return (table.rows or 0) > BIG
+
+
+def _most_rows(table: Table) -> int:
+    """How many rows to read: all of a table that is known to be small."""
+    return SAMPLE_ROWS if table.is_view or table.rows is None or _is_big(table) else BIG
+
+
+def sample_sql(kind: Kind, table: Table, columns: list[str], most: int = SAMPLE_ROWS) -> str:
+    """A SELECT of at most so many rows: of a big table in Postgres from a random part of its pages, else the first.
 
     A FLOAT of MySQL is asked for with all its digits; rounded to six it is refused.
     """
@@ -85,21 +96,26 @@ def sample_sql(kind: Kind, table: Table, columns: list[str]) -> str:
     rounded = {each.name for each in table.columns if kind is Kind.MYSQL and each.type.lower().startswith("float")}
     listed = ", ".join(f"CAST({quoted(each)} AS DOUBLE)" if each in rounded else quoted(each) for each in columns)
     part = ""
-    if kind is Kind.POSTGRES and not table.is_view and (table.rows or 0) > BIG:
+    if kind is Kind.POSTGRES and not table.is_view and _is_big(table):
         percent = max(0.001, min(100.0, 100 * 3 * SAMPLE_ROWS / (table.rows or 1)))
         part = f" TABLESAMPLE SYSTEM ({percent:.3f})"
     place = f"{quoted(table.name.schema)}.{quoted(table.name.name)}"
-    return f"SELECT {listed} FROM {place}{part} LIMIT {SAMPLE_ROWS}"  # noqa: S608  quoted, and the guard reads it
+    return f"SELECT {listed} FROM {place}{part} LIMIT {most}"  # noqa: S608  quoted, and the guard reads it
 
 
-def column_sample(name: str, column: pa.ChunkedArray) -> ColumnSample:
-    """What the rows tell of one column. Texts are listed only when they repeat: then they are names for kinds."""
+def column_sample(name: str, column: pa.ChunkedArray, *, whole: bool = True) -> ColumnSample:
+    """What the rows tell of one column. Texts are listed only when they repeat: then they are names for kinds.
+
+    `whole`: these are all rows. Some of them say nothing of the first and the last time in the table: tables grow.
+    """
     kind = column.type
     full = column.drop_null()
     if not len(full):
         return ColumnSample(name)
     if pa.types.is_boolean(kind):
         return ColumnSample(name, values=tuple(sorted({str(value).lower() for value in full.to_pylist()})))
+    if pa.types.is_temporal(kind) and not whole:
+        return ColumnSample(name)
     if (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)

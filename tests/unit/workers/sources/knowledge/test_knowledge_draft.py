@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -137,3 +138,9 @@ def test_a_big_table_is_sampled_by_pages_in_postgres_and_by_its_first_rows_elsew
 )
 def test_a_sample_lists_texts_that_repeat_and_the_ends_of_numbers(values: list[object], range_: str) -> None:
     assert column_sample("c", pa.chunked_array([pa.array(values)])).range == range_
+
+
+def test_some_rows_say_nothing_of_the_first_and_the_last_time_of_a_table() -> None:
+    days = pa.chunked_array([pa.array([date(2026, 7, 1), date(2026, 8, 31)])])
+    assert column_sample("day", days, whole=False).range == ""
+    assert column_sample("day", days).range == "2026-07-01 … 2026-08-31"
