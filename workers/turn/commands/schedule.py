@@ -57,6 +57,8 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     """Store it; returns what people are told. Raises _Refused, SlackUnreachable."""
     context, command, language = thread.context, thread.command, thread.language
     store, thread_id = context.store, thread.lease.thread_id
+    if thread.open_turn is not None:
+        raise _Refused("schedule_still_open")  # "this" would be the report before, which nobody means
     turn_id, turns = _reported(thread)
     made = _code(turns)
     sources = _sources(thread, made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from turn_world import Death, NewWorld, cell, finish
+from turn_world import Death, NewWorld, cell, finish, question
 
 from workers.models.scripted import ScriptedModel
 
@@ -62,3 +62,31 @@ def test_the_dates_that_each_run_will_look_at_again_are_told_when_it_is_schedule
     assert "Scheduled by ana" in world.text(key)
     assert told in world.text(key)
     assert ("stay the same in each run" in world.text(key)) == bool(told)
+
+
+def test_while_a_question_is_open_nothing_is_scheduled_and_least_of_all_the_report_before_it(
+    new_world: NewWorld,
+) -> None:
+    world = new_world()
+    world.model = ScriptedModel(
+        [
+            cell("print(40 + 2)"),
+            finish("It is **42**."),
+            question("Which year?"),
+            cell("print(6 * 8)"),
+            finish("**48**."),
+        ]
+    )
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("and how many more?", thread=key)
+    world.settle(key)
+    world.say("run this again every day at 9:00 UTC", thread=key)
+    world.settle(key)
+    assert "is not answered yet, so nothing was scheduled" in world.text(key)
+    assert world.store.schedules(key.id) == []
+    world.say("2026", thread=key)
+    world.settle(key)
+    world.say("run this again every day at 9:00 UTC", thread=key)
+    world.settle(key)
+    assert [each.state for each in world.store.schedules(key.id)] == ["active"]
