@@ -3,6 +3,7 @@
 the data was not read          → the model is told; in the end the turn gives up
 off the channel's layout       → the model is told once, then we lay it out
 figures that nothing backs     → the model is told; in the end they are marked, or a person decides
+figures that contradict others → the model is told once, then the judge
 the judge has not read it yet  → AskModel "check"
 else                           → Finish
 """
@@ -20,7 +21,7 @@ from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Fini
 from workers.agent.common_actions import correct
 from workers.agent.prompt.messages import check_messages
 from workers.agent.prompt.step_blocks import sanitize_name
-from workers.agent.provenance import Provenance, Traced
+from workers.agent.provenance import Contradiction, Provenance, Traced, contradicted, contradictions
 from workers.agent.replies.intents import Question, Report
 from workers.agent.replies.parse import read_reply
 from workers.agent.replies.verdict import read_verdict
@@ -42,10 +43,10 @@ def finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
     The report then has the channel's layout: the model may correct the layout once, and the code does the rest.
 
-    A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge; and once more for
-    figures that the model has not been told of. It never costs an answer: figures that stay unsourced are marked, and
-    the judge counts as satisfied when its reply was unreadable twice or when no model call is left. `give_up` posts a
-    report that was sent back when no better one follows.
+    A report may be sent back `max_refusals` times: for figures that nothing backs or that contradict one another, or by
+    the judge; and once more for unsourced figures that the model has not been told of. It never costs an answer:
+    figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable twice or
+    when no model call is left. `give_up` posts a report that was sent back when no better one follows.
     """
     paths = guards.unread_files(turn)
     if paths and not guards.only_declines(turn, report, paths):
@@ -71,7 +72,7 @@ def being_checked(turn: Turn, episode: Episode, report: Report) -> Action | None
     if len(verdicts) >= _UNREADABLE_VERDICTS:
         return RecordVerdict(True, "the judge's reply could not be read")
     provenance = trace_report(turn, report.text)
-    if not verdicts and (sent_back := _unsourced_sent_back(turn, report, provenance)):
+    if not verdicts and (sent_back := _figures_sent_back(turn, report, provenance)):
         return sent_back
     if len(guards.refusals(turn)) >= turn.limits.max_refusals or not guards.replies_left(turn):
         return None
@@ -87,31 +88,45 @@ def as_checked(turn: Turn, episode: Episode, provenance: Provenance) -> str:
     return with_note(text, "unchecked", refusals[-1], turn) if refusals and not judged else text
 
 
-def _unsourced_sent_back(turn: Turn, report: Report, provenance: Provenance) -> CorrectModel | None:
-    """What the model is told of figures that nothing backs. None when there are none, or it may not mend them."""
+def _figures_sent_back(turn: Turn, report: Report, provenance: Provenance) -> CorrectModel | None:
+    """What the model is told of figures that nothing backs, and of those that other figures of the report contradict.
+    None when there are none, or it may not mend them. It is told of a contradiction once."""
     left = turn.limits.max_refusals - guards.reports_sent_back(turn)
     unsourced = provenance.unsourced if left > 0 else _not_told(turn, provenance)
-    is_once_more = left == 0 and turn.limits.max_refusals > 0
-    if not (unsourced and (left > 0 or is_once_more) and guards.replies_left(turn)):
+    if left < 0 or turn.limits.max_refusals <= 0:
+        unsourced = ()
+    found = _new_contradictions(turn, provenance) if left > 0 else []
+    if not (unsourced or found) or not guards.replies_left(turn):
         return None
     figures = told(unsourced)
     more = len(unsourced) - len(figures)
-    return correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more, native_tools=turn.native_tools)
+    known = {"figures": figures, "more": more, "contradictions": contradicted(found)}
+    return correct(turn, guards.UNSOURCED, report.call_id, **known, native_tools=turn.native_tools)
 
 
 def _not_told(turn: Turn, provenance: Provenance) -> list[Traced]:
     """The unsourced figures that stood in no report of this turn, or of this stage, that was sent back for its
     figures."""
-    known: set[str] = set()
+    known = {each.text for earlier in _sent_back(turn) for each in earlier.unsourced}
+    return [each for each in provenance.unsourced if each.text not in known]
+
+
+def _new_contradictions(turn: Turn, provenance: Provenance) -> list[Contradiction]:
+    """The contradictions of a report that the model was not told of in this turn, or in this stage."""
+    found = contradictions(provenance.report)
+    known = {each for earlier in _sent_back(turn) for each in contradictions(earlier.report)} if found else set()
+    return [each for each in found if each not in known]
+
+
+def _sent_back(turn: Turn) -> list[Provenance]:
+    """The reports of this turn, or of this stage, that were sent back for their figures."""
+    found = []
     for episode in episodes(stages.since_decided(turn.steps))[1]:
         if any(isinstance(step, Corrected) and step.reason == guards.UNSOURCED for step in episode.steps):
             intent = read_reply(episode.reply, episode.number).intents[0]
-            known |= (
-                {each.text for each in trace_report(turn, intent.text).unsourced}
-                if isinstance(intent, Report)
-                else set()
-            )
-    return [each for each in provenance.unsourced if each.text not in known]
+            if isinstance(intent, Report):
+                found.append(trace_report(turn, intent.text))
+    return found
 
 
 def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:

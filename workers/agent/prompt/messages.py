@@ -42,7 +42,7 @@ from workers.agent.prompt.step_blocks import (
     remember,
     user,
 )
-from workers.agent.provenance import Traced
+from workers.agent.provenance import Traced, contradicted, contradictions
 from workers.agent.replies import plans
 from workers.agent.text import CHARS_PER_TOKEN, clip, one_line, quoted, shares, weight
 from workers.agent.turn import Turn, episodes
@@ -132,6 +132,7 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
         stage=_stage_judged(turn),
         rows=_unnamed(figures),
         marked=[one_line(each.text, 60) for each in figures if each.state == "unsourced"][:_CHECK_UNSEEN],
+        contradicting=contradicted(contradictions(report)),
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )

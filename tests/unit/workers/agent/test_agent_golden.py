@@ -391,6 +391,9 @@ FUNCTION = {
 ASKED = 'query(sql, source="shop")'
 
 
+UNFIT = {"figure": "25 %", "where": "Orders rose from 100 to 120, up 25 %.", "gives": "20 %", "by": "100 → 120"}
+
+
 def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
     """Each YAML file has at least one golden rendering; those of rare corrections stand together in corrections.txt."""
     corrections = {
@@ -429,13 +432,16 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                     ]
                 ],
                 "more": 3,
+                "contradictions": [],
                 "native_tools": True,
             },
             {
                 "figures": [{"figure": "4", "sentence": "4.", "reason": "unknown", "near": [], "fault": ""}],
                 "more": 0,
+                "contradictions": [UNFIT],
                 "native_tools": False,
             },
+            {"figures": [], "more": 0, "contradictions": [UNFIT], "native_tools": True},
         ],
         "layout": [
             {"sections": LAYOUT, "missing": missing, "invented": invented}

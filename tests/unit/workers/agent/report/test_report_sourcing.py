@@ -51,6 +51,36 @@ def test_a_report_whose_figures_stand_in_the_outputs_is_judged_at_once() -> None
     assert isinstance(decide(turn(*OPENING, finish(RIGHT))), AskModel)
 
 
+UNFIT = "North went from 1,234 to 4,321, up 25 %."
+FIT = "North went from 1,234 to 4,321, up 250 %."
+
+
+def test_figures_that_contradict_one_another_go_back_with_what_the_others_give() -> None:
+    printed = f"{TOTALS}up 25 %\nup 250 %\n"
+    opening = (*OPENING[:3], cell(READ, stdout=printed, title="Totals"))
+    action = decide(turn(*opening, finish(UNFIT)))
+    assert isinstance(action, CorrectModel)
+    assert (action.reason, action.call_id) == (UNSOURCED, "f1")
+    assert "not found in the outputs" not in action.text
+    assert '"25 %" in: North went from 1,234 to 4,321, up 25 %.' in action.text
+    assert "By 1,234 → 4,321 of the report it would be 250 %." in action.text
+    assert isinstance(decide(turn(*opening, finish(FIT))), AskModel)
+
+
+def test_a_model_that_keeps_figures_which_contradict_is_not_told_again_and_the_judge_looks_at_them() -> None:
+    printed = f"{TOTALS}up 25 %\n"
+    opening = (*OPENING[:3], cell(READ, stdout=printed, title="Totals"))
+    sent_back = Corrected(reason=UNSOURCED, text="It does not fit.", call_id="f1")
+    action = decide(turn(*opening, finish(UNFIT), sent_back, finish(UNFIT, "f2")))
+    assert isinstance(action, AskModel)
+    assert "25 % in: North went from 1,234 to 4,321, up 25 %. – by 1,234 → 4,321 it would be 250 %" in str(
+        action.messages
+    )
+    posted = decide(turn(*opening, finish(UNFIT), sent_back, finish(UNFIT, "f2"), Checked(is_final=True, reason="")))
+    assert isinstance(posted, Finish)
+    assert posted.report == UNFIT
+
+
 def test_a_report_that_the_model_mends_is_posted_without_marks() -> None:
     steps = _played(WRONG, RIGHT)
     assert _end(steps).report == RIGHT
