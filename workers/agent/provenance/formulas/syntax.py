@@ -37,6 +37,8 @@ _COUNTS = frozenset((*range(2, 13), 15, 30))
 """Numbers that may stand there only as a factor or a divisor of numbers with cells: how many values a mean has, how
 many months a rate is for. Any other number has to come from a cell or a person. With free numbers, a formula could give
 any value: 15 of 21 needs the cells of both."""
+_MOST_COUNTS = 2
+"""Counts that may multiply or divide one number: "a third, for four". With more of them, one number gives any other."""
 _MOST_CHARS = 1_200
 _MOST_PARTS = 400
 
@@ -108,6 +110,8 @@ def read_formula(text: str) -> Formula | None:
         is_inverse = any(map(_is_inverse, ast.walk(body)))
         if any(map(_takes_a_free_number, ast.walk(body))) or (is_inverse and _has(body, _COUNTS)):
             return None
+        if _counts(body) > _MOST_COUNTS:
+            return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return Formula(source, tuple(operands), is_inverse and _has(body, _TIMES))
@@ -165,6 +169,23 @@ def _takes_a_free_number(node: ast.AST) -> bool:
             return any(map(_is_free, args))
         case _:
             return False
+
+
+def _counts(part: ast.expr) -> int:
+    """How many counts without a cell multiply or divide one number of a formula, at most."""
+    match part:
+        case ast.Constant(value=value):
+            return value in _COUNTS
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+            return _counts(left) + _counts(right)
+        case ast.BinOp(left=left, right=right):
+            return max(_counts(left), _counts(right))
+        case ast.UnaryOp(operand=inner):
+            return _counts(inner)
+        case ast.Call(args=args):
+            return max(map(_counts, args), default=0)
+        case _:
+            return 0
 
 
 def _is_free(part: ast.expr) -> bool:

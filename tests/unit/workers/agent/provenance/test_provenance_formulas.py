@@ -272,3 +272,10 @@ def test_a_semicolon_without_a_blank_ends_a_clause_in_chinese() -> None:
         "Brook Lane 贡献0.88个百分点。"
     )
     assert states(report, effects)["52 %"] == "derived"
+
+
+def test_more_than_two_counts_beside_one_number_prove_nothing() -> None:
+    output = "region  units\nNorth    5292\n"
+    assert states("North would have 7,056 [=1:5292/3*4].", output) == {"7,056": "derived"}
+    assert states("North would have 10,164 [=1:5292*11*11/7/9].", output) == {"10,164": "unsourced"}
+    assert states("North would have 10,584 [=1:5292/12*12+1:5292*3/3].", output) == {"10,584": "derived"}
