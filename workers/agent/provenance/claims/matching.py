@@ -27,6 +27,7 @@ from workers.agent.provenance.language.words import (
     UNITS,
     UP,
     has_word,
+    key_of,
     says,
 )
 from workers.agent.provenance.outputs.facts import Fact, Facts, Label
@@ -211,13 +212,33 @@ def _judged(
     against: Reason = ""
     if not _unit_fits(claim, fact, scene, facts, words, told=told, agrees=agrees > 0):
         against = "unit"
-    elif scene.conflict(claim, fact) is not None or is_of_another_statistic(claim, fact, scene.reading.text):
+    elif (
+        _is_of_a_longer_name(claim, fact, words)
+        or scene.conflict(claim, fact) is not None
+        or is_of_another_statistic(claim, fact, scene.reading.text)
+    ):
         against = "row"
     elif not sign_fits(claim, fact, scene):
         against = "sign"
     elif fact.turn < 0 and is_stale(claim, fact, scene, facts):
         against = "earlier"
     return Candidate(fact, against, score, agrees > 0)
+
+
+def _is_of_a_longer_name(claim: Claim, fact: Fact, words: frozenset[str]) -> bool:
+    """Whether a column of the report is called exactly like a column of the fact's table, and the fact stands in one
+    beside it with more words, which the report does not say: "refund amount" and "refund amount gross"."""
+    grid = fact.grid
+    if grid is None or not claim.in_table or not 0 <= fact.column < len(grid.names):
+        return False
+    if {claim.numeral.unit, fact.unit} & {"%", "pp"} or fact.percent:
+        return False  # "within SLA %" is no other measure than "within SLA", but its share
+    said, own = key_of(claim.column), grid.names[fact.column]
+    if not said or said not in grid.names or own[: len(said)] != said or len(own) == len(said):
+        return False
+    more = set(own[len(said) :]) - {claim.numeral.unit}
+    beside = [other for other in grid.row(fact.row) if grid.names[other.column] == said]
+    return bool(more) and more.isdisjoint(words) and len(beside) == 1
 
 
 def _unit_fits(

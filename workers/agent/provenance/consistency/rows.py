@@ -87,8 +87,9 @@ def in_rows(table: Table, reading: Reading) -> Iterator[Contradiction]:
                 one = _explained(common, formula)
                 if one is not None and (best is None or _is_better(one, best)):
                     best = one
-        for row in best.exceptions if best else ():
-            yield _contradiction(row, best.formula, reading)
+        if best is not None:
+            for row in best.exceptions:
+                yield _contradiction(row, best.formula, reading)
 
 
 def _is_better(one: _Explained, other: _Explained) -> bool:

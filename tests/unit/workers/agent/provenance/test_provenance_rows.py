@@ -355,3 +355,26 @@ def test_a_bracket_behind_a_part_and_its_whole_names_both(report: str) -> None:
     assert "unsourced" not in states(report, outputs).values()
     wrong = report.replace("26 [=1:26]", "29").replace("26", "29")
     assert states(wrong, outputs)["29"] == "unsourced"
+
+
+REFUNDS = (
+    "region   refund amount   refund amount gross EUR\nNorth              680                      800\n"
+    "South              512                      610\n"
+)
+
+
+def test_a_column_with_more_words_proves_nothing_in_a_column_of_the_report_that_is_called_like_another() -> None:
+    def table(heading: str, figure: str) -> str:
+        return f"| region | {heading} |\n|---|---:|\n| North | {figure} |\n"
+
+    assert states(table("refund amount", "800"), REFUNDS) == {"800": "unsourced"}
+    assert states(table("refund amount", "680"), REFUNDS) == {"680": "sourced"}
+    assert states(table("refund amount gross", "800"), REFUNDS) == {"800": "sourced"}
+    assert states(table("gross refund amount", "800"), REFUNDS) == {"800": "sourced"}
+
+
+def test_the_share_of_a_count_proves_a_column_that_is_called_like_the_count() -> None:
+    output = "team    closed  within SLA  within SLA, all %\nNorth      126         101              73.7\n"
+    output += "South      228         184              76.0\n"
+    report = "| team | within SLA % |\n|---|---:|\n| North | 73.7 |\n"
+    assert states(report, output) == {"73.7": "sourced"}
