@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from core import scripts, signatures
+from core.release import UNTOLD
 from core.rows import Recorded
 from core.signatures import Signatures
 from core.store import Store
@@ -313,6 +314,11 @@ def nodes(redis: Redis) -> list[NodeSeen]:
         instance = str(about.pop("instance", ""))
         found.append(NodeSeen(key.removeprefix(prefix), round(max(0.0, ago), 1), about, instance))
     return found
+
+
+def versions(found: Iterable[NodeSeen]) -> dict[str, str]:
+    """The version that each of these nodes runs, by its id."""
+    return {node.id: str(node.about.get("version", UNTOLD)) for node in found}
 
 
 def _about_in(announced: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
 from alembic import command
@@ -24,6 +23,7 @@ from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection, inspect, select
 
 from core.errors import OursToFix
+from core.release import version
 from core.store import tables as t
 from core.telemetry import get_logger
 
@@ -74,14 +74,6 @@ def oldest_code(scripts: Iterable[Script]) -> str:
     """The oldest revision whose code works with the schema that these migrations make together."""
     named = [getattr(script.module, "code_from", None) for script in scripts]
     return max((str(revision) for revision in named if revision is not None), default="0001")
-
-
-def version() -> str:
-    """The version of Threadbook that is installed; "unknown" when it runs without having been installed."""
-    try:
-        return metadata.version("threadbook")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _accepted(db: Connection, found: str, ours: str) -> Any:

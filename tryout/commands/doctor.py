@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,9 @@ from core.blobs import Blobs
 from core.errors import OursToFix, SettingsError
 from core.home_writes import check_home, home_refusal
 from core.installations.tokens import check_settings, cipher_of
+from core.queue import nodes, versions
 from core.redis_writes import check_writes, refusal
+from core.release import mixed, version
 from core.settings import Settings, mcp_secrets
 from core.slack.client import web_client
 from core.store import ADDRESS_ADVICE, Store, StoreDamaged, StoreTooNew
@@ -146,6 +149,18 @@ def redis_server(settings: Settings) -> Finding:
         return Finding("Redis", "missing", str(error), "start a Redis server and set REDIS_URL; `make run` needs none")
     finally:
         client.close()
+
+
+def nodes_beside(settings: Settings) -> Finding:
+    """Whether the nodes that are alive, and this machine's code, are of one version."""
+    with closing(redis.Redis.from_url(settings.redis_url, socket_connect_timeout=3, socket_timeout=3)) as client:
+        try:
+            found = versions(nodes(client))
+        except redis.RedisError:
+            return Finding("Versions", "note", f"{version()} here; the nodes are in Redis, which does not answer")
+    if several := mixed({**found, "this machine": version()}):
+        return Finding("Versions", "note", several, "upgrade the others too, as docs/upgrade.md says")
+    return Finding("Versions", "ok", f"{version()}, as on all nodes that are alive" if found else version())
 
 
 def store(settings: Settings) -> Finding:
@@ -338,6 +353,7 @@ def languages(settings: Settings) -> Finding:
 CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Python": python,
     "Redis": redis_server,
+    "Versions": nodes_beside,
     "Store": store,
     "Files": files,
     "Home": home,

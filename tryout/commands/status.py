@@ -20,6 +20,7 @@ from core.home_writes import check_home, home_refusal
 from core.leases import Leases
 from core.queue import connect_redis, nodes, queue_lengths
 from core.redis_writes import check_writes, refusal
+from core.release import UNTOLD, mixed
 from core.rows import money
 from core.settings import Settings
 from core.store import Store, start_of_day
@@ -210,12 +211,15 @@ def _nodes(status: Status) -> Iterator[RenderableType]:
         if status.queues and not status.problems:  # Redis was read and takes writes: no node has announced itself
             yield Text("no worker service is alive: start one with `threadbook worker`", style="yellow")
         return
-    table = _table("nodes", "node", "seen", "workers", "sandbox", "up for")
+    table = _table("nodes", "node", "seen", "workers", "sandbox", "version", "up for")
     for node in status.nodes:
         up = _span(node["up_s"]) if "up_s" in node else "?"
         seen = f"{node['seen_s_ago']:.0f} s ago"
-        table.add_row(*_cells(node["node"], seen, node.get("workers", "?"), node.get("sandbox", "?"), up))
+        told = (node.get("workers", "?"), node.get("sandbox", "?"), node.get("version", UNTOLD))
+        table.add_row(*_cells(node["node"], seen, *told, up))
     yield table
+    if several := mixed({node["node"]: node.get("version", UNTOLD) for node in status.nodes}):
+        yield Text(f"{several}. Upgrade the others too (docs/upgrade.md).", style="yellow")
 
 
 def _live_sessions(here: Json) -> Iterator[RenderableType]:

@@ -9,11 +9,15 @@ from slack_sdk.errors import SlackApiError
 
 from core.errors import OursToFix, SettingsError
 from core.node_file import node_file, read_node_file
-from core.queue import NodeSeen, Wakes, nodes
+from core.queue import NodeSeen, Wakes, nodes, versions
 from core.redis_writes import refusal
+from core.release import version
 from core.retry import retry_call, wait_until
 from core.settings import Settings
 from core.slack.client import LOST, error_name, passes_by_itself, web_client
+from core.telemetry import get_logger
+
+log = get_logger(__name__)
 
 START_TIMEOUT_S = 30.0
 """How long a start waits for Redis, for the database, and for an older session host to end."""
@@ -118,6 +122,14 @@ def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> N
 
     if not wait_until(is_free, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
         raise CannotStart(name_taken(seen.get(settings.node_id), settings))
+
+
+def tell_other_versions(redis: Redis, settings: Settings) -> None:
+    """Write to the log which nodes run another version, for an upgrade that was left half done."""
+    ours = version()
+    others = {node: other for node, other in versions(nodes(redis)).items() if node != settings.node_id}
+    if different := {node: other for node, other in others.items() if other != ours}:
+        log.warning("other_versions_run", ours=ours, others=different)
 
 
 def _announces_again(node: NodeSeen, seen: dict[str, NodeSeen]) -> bool:

@@ -34,6 +34,7 @@ from core.home_writes import check_home, home_refusal, is_full
 from core.installations.tokens import check_settings
 from core.node_file import write_node_file
 from core.queue import Wakes, connect_redis
+from core.release import version
 from core.settings import Settings
 from core.store import Store
 from core.telemetry import configure_logging, get_logger, log_uncaught
@@ -62,6 +63,7 @@ from workers.service.start_checks import (
     refuse_second_node,
     refuse_second_of_a_name,
     refuse_wrong_token,
+    tell_other_versions,
     wait_for_redis,
 )
 from workers.service.sweeping.purges import carry_out_orders
@@ -189,6 +191,7 @@ class Supervisor:
                 end_stopped_processes(settings)
                 refuse_second_node(redis, settings)
                 refuse_second_of_a_name(redis, wakes, settings)
+                tell_other_versions(redis, settings)
                 self._session_host.start()
                 self._has_home = True
                 self._broker.keep()
@@ -290,6 +293,7 @@ class Supervisor:
             "workers": self._forks.alive("worker-"),
             "sandbox": self._session_host.sandbox,
             "hands_over": self._settings.hands_threads_over,
+            "version": version(),
             "up_s": round(time.monotonic() - self._began),
         }
 

@@ -8,12 +8,15 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import fakeredis
 import pytest
 from cryptography.fernet import Fernet
 from tools_world import table
 
 from core.installations.cipher import BotTokens
 from core.installations.tokens import cipher_of
+from core.queue import Wakes
+from core.release import version
 from core.settings import Settings, load_settings
 from core.store import Store
 from core.store.installations import Installed
@@ -187,3 +190,20 @@ def test_a_toolchain_that_no_sandbox_shows_is_named_with_its_place_and_the_reaso
     assert found.fix == "install rustc below /usr, or name its folder in [sandbox] toolchains"
     monkeypatch.setattr(doctor, "toolchains", lambda own: here[:1])
     assert (doctor.languages(settings(tmp_path)).state, doctor.languages(settings(tmp_path)).fix) == ("ok", "")
+
+
+def test_a_node_of_another_version_is_named_with_what_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    redis = fakeredis.FakeRedis()
+    monkeypatch.setattr("redis.Redis.from_url", lambda *_, **__: redis)
+    wakes = Wakes(redis, Store("sqlite://"))
+    wakes.announce_node("host-a", about={"version": version()})
+    assert doctor.nodes_beside(settings(tmp_path)).state == "ok"
+    wakes.announce_node("host-b")
+    found = doctor.nodes_beside(settings(tmp_path))
+    assert (found.state, found.fix) == ("note", "upgrade the others too, as docs/upgrade.md says")
+    assert "an older one on host-b" in found.what
+
+
+def test_a_redis_that_is_away_hides_the_versions_of_nodes_and_is_missing_once(tmp_path: Path) -> None:
+    found = doctor.nodes_beside(settings(tmp_path, REDIS_URL="redis://127.0.0.1:1/0"))
+    assert (found.state, "does not answer" in found.what) == ("note", True)

@@ -271,3 +271,17 @@ def test_a_home_that_nobody_used_says_how_to_begin(
     assert "Nothing is stored yet: start `make run`" in capsys.readouterr().out
     assert replay.run(settings, "T1:C1:1.000001/t1") == 1
     assert "Nothing is stored yet" in capsys.readouterr().err
+
+
+def test_two_versions_beside_each_other_are_told(
+    settings: Settings, store: Store, redis: fakeredis.FakeRedis, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wakes = Wakes(redis, store)
+    wakes.announce_node("host-a", about={"workers": 4})
+    wakes.announce_node("host-b", about={"workers": 4, "version": "7.1.0"})
+    assert status.run(settings) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "several versions run: 7.1.0 on host-b; an older one on host-a. Upgrade the others too" in shown
+    wakes.announce_node("host-a", about={"workers": 4, "version": "7.1.0"})
+    assert status.run(settings) == 0
+    assert "several versions" not in capsys.readouterr().out

@@ -13,10 +13,12 @@ import pytest
 from redis import Redis, RedisError
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from structlog.testing import capture_logs
 
 from core.errors import SettingsError
 from core.node_file import write_node_file
 from core.queue import Wakes
+from core.release import UNTOLD, version
 from core.settings import Settings, load_settings
 from core.store import Store
 from workers.service import start_checks
@@ -26,6 +28,7 @@ from workers.service.start_checks import (
     refuse_second_of_a_name,
     refuse_weak_sandbox,
     refuse_wrong_token,
+    tell_other_versions,
     wait_for_redis,
 )
 
@@ -242,3 +245,16 @@ def test_the_check_leaves_other_names_alone(redis: Redis, wakes: Wakes, tmp_path
     wakes.announce_node("there", instance="one")
     refuse_second_of_a_name(redis, wakes, load_settings(ALONE, tmp_path))
     assert wakes.node_is_live("there")
+
+
+def test_a_service_that_starts_beside_another_version_says_so_in_its_log(
+    redis: Redis, wakes: Wakes, tmp_path: Path
+) -> None:
+    settings = load_settings(ALONE, tmp_path)
+    wakes.announce_node("of-ours", about={"version": version()})
+    with capture_logs() as logs:
+        tell_other_versions(redis, settings)
+        assert logs == []
+        wakes.announce_node("of-before")
+        tell_other_versions(redis, settings)
+    assert [(line["event"], line["others"]) for line in logs] == [("other_versions_run", {"of-before": UNTOLD})]
