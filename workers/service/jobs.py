@@ -162,7 +162,7 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> _Adv
             if context is None:
                 end_uninstalled(worker.context, lease, state)
             elif not begun.is_hopeless:
-                rests_without_mail = runner.advance(context, lease, state, held.is_lost)
+                rests_without_mail = runner.advance(context, lease, state, held.is_lost, delays=begun.delays)
             else:
                 runner.abandon(context, lease, state)
     except LeaseLost:

@@ -38,23 +38,27 @@ log = get_logger(__name__)
 
 _INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
 """Models that say in a thread's first message what they are and how to get another."""
+_UNTOLD_DELAYS = 2
+"""A file store that fails for so many tries of a step, some seconds, is told to nobody: most are back by then."""
 _MOST_ALONE = 1_000
 """Actions after which the model or a person must have said something new. A reply has 32 calls, a playbook more."""
 
 
-def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> bool:
+def advance(
+    context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False, *, delays: int = 0
+) -> bool:
     """Work on the lease's thread until its turn rests. Messages that arrive meanwhile are for the next call.
 
     Returns whether the thread had no unread mail as its turn came to rest; False when that was not looked at. `state`
-    is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater when Slack,
-    the Store or the session host is unavailable.
+    is the thread as it was read under the lease; `delays` is how often this step was postponed before. Raises LeaseLost
+    when another worker took over, RetryLater when Slack, the Store, the file store or the session host is unavailable.
     """
     context = by_choice(context, state)
     if (selected := next_turn(context, lease, state)) is not None:
         with bind_fields(thread=lease.thread_id, turn=selected.row.id):
             log.info("turn_goes_on", model=selected.row.model)
             turn = OpenTurn(context, lease, selected, is_lost)
-            _work(turn)
+            _work(turn, delays)
             return turn.rests_without_mail
     return False
 
@@ -73,7 +77,7 @@ def abandon(context: TurnContext, lease: Lease, state: ThreadState) -> None:
             close_at_last(turn)
 
 
-def _work(turn: OpenTurn) -> None:
+def _work(turn: OpenTurn, delays: int) -> None:
     """Perform action after action until the turn rests. What goes wrong ends it with a sentence, never in a loop."""
     with turn.show:
         try:
@@ -84,15 +88,19 @@ def _work(turn: OpenTurn) -> None:
         except FileUnreachable as error:
             tell_file_waits(turn, error)
             raise RetryLater(str(error)) from error
-        except (SlackUnreachable, StoreUnreachable, BlobsUnreachable) as error:
+        except BlobsUnreachable as error:
+            if delays >= _UNTOLD_DELAYS:
+                _tell_is_away(turn, "file_store", "files_unavailable")
+            raise RetryLater(str(error)) from error
+        except (SlackUnreachable, StoreUnreachable) as error:
             tell_asker_refused(turn, error)
             raise RetryLater(str(error)) from error
         except HostUnavailable as error:
-            _tell_host_is_away(turn)
+            _tell_is_away(turn, "host", "host_unavailable")
             raise RetryLater("the session host is away") from error
         except Exception as error:
             if refused_by_disk(error):  # of a temporary file: the session host says HostUnavailable of its own
-                _tell_host_is_away(turn)
+                _tell_is_away(turn, "host", "host_unavailable")
                 raise RetryLater(f"the disk takes no writes: {outline(error)}") from error
             log.exception("turn_failed")
             if close_answered(turn):
@@ -102,9 +110,11 @@ def _work(turn: OpenTurn) -> None:
             close_as_ours(turn)
 
 
-def _tell_host_is_away(turn: OpenTurn) -> None:
-    turn.store_row()
-    turn.show.say("host", say("host_unavailable", turn.language))
+def _tell_is_away(turn: OpenTurn, slot: str, phrase: str) -> None:
+    """Say once in the thread what is away. Where Slack or the Store is away too, the turn waits without a word."""
+    with suppress(SlackUnreachable, StoreUnreachable):
+        turn.store_row()
+        turn.show.say(slot, say(phrase, turn.language))
 
 
 def _make_tempdir() -> None:

@@ -12,6 +12,8 @@ import pytest
 from patience import eventually
 from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
 
+from core.blobs import Blobs
+from core.errors import BlobsUnreachable
 from workers.agent.actions import CorrectModel
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
@@ -70,6 +72,45 @@ def test_a_session_host_that_stays_away_is_said_once_and_the_turn_goes_on_by_its
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert outputs(world, key) == ["ran 1\n"]
+
+
+def test_a_file_store_that_stays_away_is_said_once_and_the_turn_goes_on_by_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise BlobsUnreachable("the file store is away or full")
+
+    world.model = ScriptedModel([READ, REPORT])
+    key = world.say("how much?", files={"sales.csv": b"a,b\n1,2\n"})
+    with monkeypatch.context() as broken:
+        broken.setattr(Blobs, "put_as", refuse)
+        world.run(key)
+        assert "store for files" not in world.text(key), "a short moment is told to nobody"
+        for _ in range(BEFORE_IT_IS_CLOSED):
+            world.run(key)
+            assert world.put_off(key)
+            assert world.statuses(key) == ["running"]
+    assert world.text(key).count("My store for files does not answer, or takes nothing in") == 1
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert outputs(world, key) == ["a,b\n1,2\n\n"]
+
+
+def test_slack_and_a_session_host_that_are_away_together_close_no_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch)
+    world.model = ScriptedModel([COUNT, REPORT])
+    key = world.say("how much?")
+    world.sessions.fault("*", "away", times=10_000)
+    world.slack.fault("chat.postMessage", "drop_call", times=10_000)
+    for _ in range(BEFORE_IT_IS_CLOSED):
+        world.run(key)
+        assert world.put_off(key)
+    world.slack.heal()
+    world.sessions.heal()
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO])
