@@ -171,8 +171,9 @@ def change(
         if column and additive:
             for rows, when in ((here, now), (before, now - 1)):
                 if len(rows):
-                    mean, largest, total = rows[column].agg(["mean", "max", "sum"])
-                    tell("single", period=name_of(when), rows=len(rows), mean=mean, largest=largest, total=total)
+                    amounts = rows[column]
+                    tell("single", period=name_of(when), rows=len(rows), mean=amounts.mean(), largest=amounts.max(),
+                         total=amounts.sum())  # fmt: skip
 
         parts = {}
         for group in splits:
