@@ -43,6 +43,7 @@ class Family:
     `binds`: the labels exclude each other, so a value of one label is never a value of another. `lines`: the labels are
     the words that lines begin with, so one may go on where another ends ("Tech", "Tech tickets per month").
     `entities`: the names of columns that are rows of other tables, so that a column is of one of them, and no measure.
+    `of_values`: pandas wrote a name of its own above the rows' names: the columns are values of it, as in a pivot.
     `titles`: the periods that titles of tables tell. No row says them, so only a clause that names another one
     contradicts it.
     """
@@ -52,6 +53,7 @@ class Family:
     columns: bool = False
     lines: bool = False
     entities: bool = False
+    of_values: bool = False
     titles: bool = False
 
     def add(self, label: Label, shown: str) -> None:
@@ -307,7 +309,7 @@ def settle(facts: Facts) -> None:
     rows = {label for family in facts.families if family.binds and not family.columns for label in family.labels}
     for family in facts.families:
         own = [label for label in family.labels if not is_total_of(label, family)]
-        family.entities = family.columns and len(own) > 1 and all(label in rows for label in own)
+        family.entities = family.columns and len(own) > 1 and (family.of_values or all(label in rows for label in own))
     counts: dict[tuple[int, int], bool] = {}
     in_percent = {id(grid) for grid in facts.grids if any(fact.unit in ("%", "pp") for fact in grid.facts)}
     for fact in facts.facts:

@@ -120,9 +120,10 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     *,
     total_rows: int | None = None,
     over: Mapping[int, str] | None = None,
+    of_values: bool = False,
 ) -> Grid:
     """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them. `over` says what stands
-    above a column's own name for several columns together."""
+    above a column's own name for several columns together, `of_values` that the columns are values of one thing."""
     groups = Family(columns=True)
     header, over = _with_periods(header, over or {})
     width = max((len(row) for _, row in rows), default=0)
@@ -132,7 +133,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
         names=names, rows=len(rows) if total_rows is None else total_rows, whole=total_rows in (None, len(rows))
     )
     families = {at: Family() for at in labels}
-    columns = Family(columns=True)
+    columns = Family(columns=True, of_values=of_values)
     has_range = any("max" in name for name in names)
     last: dict[int, str] = {}
     for place, ((line, row), numbers) in enumerate(zip(rows, values, strict=True)):

@@ -362,7 +362,8 @@ def _table(
     header = [
         " ".join(row[at] for _, row in kept[first_head:heads] if at < len(row) and row[at]) for at in range(width)
     ]
-    add_grid(header, body, values[heads:], reader, found, over=over)
+    pivoted = aligned and _is_pivoted([row for _, row in kept[:heads]], words)
+    add_grid(header, body, values[heads:], reader, found, over=over, of_values=pivoted)
     if index and not heads:
         add_index(index, body, reader, found)
     note_days(block, reader, found, line - 1)
@@ -400,6 +401,16 @@ def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral 
             break
         count += 1
     return count
+
+
+def _is_pivoted(heads: Sequence[Sequence[str]], words: Sequence[bool]) -> bool:
+    """Whether the columns of a table are the values of one thing, as pandas prints `pivot_table(columns="warehouse")`:
+    that name stands before theirs, and the names of the index alone below it."""
+    if len(heads) != 2 or not words or not words[0]:
+        return False
+    top, below = ([*row, *[""] * (len(words) - len(row))] for row in heads)
+    figures = [at for at, word in enumerate(words) if not word]
+    return bool(top[0] and below[0]) and all(top[at] and not below[at] for at in figures)
 
 
 def _over(heads: Sequence[Sequence[str]], numeric: Sequence[int]) -> dict[int, str]:

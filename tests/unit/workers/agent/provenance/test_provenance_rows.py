@@ -378,3 +378,27 @@ def test_the_share_of_a_count_proves_a_column_that_is_called_like_the_count() ->
     output += "South      228         184              76.0\n"
     report = "| team | within SLA % |\n|---|---:|\n| North | 73.7 |\n"
     assert states(report, output) == {"73.7": "sourced"}
+
+
+STOCK = (
+    "warehouse        HAM    NJ  Summe\nKategorie                        \nJackets          212   102    314\n"
+    "Packs            454   332    786\nShoes            483   627   1110\nSumme           1149  1061   2210\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("report", "figure", "state"),
+    [
+        ("In NJ liegen 483 Stück Shoes.", "483", "unsourced"),
+        ("In NJ liegen 627 Stück Shoes.", "627", "sourced"),
+        ("Shoes: 627 in NJ, 483 in HAM.", "483", "sourced"),
+        ("Shoes: 483 in NJ, 627 in HAM.", "483", "unsourced"),
+        ("HAM and NJ together have 1,110 Shoes.", "1,110", "sourced"),
+        ("There are 1,110 Shoes, 627 of them in NJ.", "1,110", "sourced"),
+        ("NJ has 1,061 pieces, HAM 1,149.", "1,149", "sourced"),
+        ("| Kategorie | HAM | NJ |\n|---|---|---|\n| Shoes | 483 | 627 |\n", "627", "sourced"),
+        ("| Kategorie | HAM | NJ |\n|---|---|---|\n| Shoes | 627 | 12,345 |\n", "627", "unsourced"),
+    ],
+)
+def test_the_columns_of_a_pivot_are_told_apart_as_rows_are(report: str, figure: str, state: str) -> None:
+    assert states(report, STOCK)[figure] == state
