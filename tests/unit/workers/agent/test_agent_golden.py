@@ -486,6 +486,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {
                 "status": status, "line": 2, "not_set": ["x"], "hint": "", "admin": admin, "waits": waits,
                 "cell_timeout_s": "120", "memory_mb": 2048, "loading": loading, "blameless": blameless,
+                "away": False,
             }
             for status, admin, waits, loading, blameless in (
                 ("error", False, False, False, False), ("error", True, False, False, False),
@@ -494,6 +495,11 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                 ("killed", False, False, False, True), ("died", False, False, False, False),
                 ("died", False, False, False, True), ("undone", False, False, False, False),
             )
+        ] + [
+            {
+                "status": "error", "line": 2, "not_set": ["x"], "hint": "", "admin": False, "waits": False,
+                "cell_timeout_s": "120", "memory_mb": 2048, "loading": False, "blameless": False, "away": True,
+            },
         ],
         "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],
         "not_approved": [
