@@ -13,11 +13,11 @@ from typing import Any
 
 from workers.builder.build import Builder
 from workers.builder.build_state import Order
-from workers.builder.handover import HandedOver, hand_over
-from workers.builder.iterations import History
+from workers.builder.history.handover import HandedOver, hand_over
+from workers.builder.history.iterations import History
 from workers.builder.progress import Progress
-from workers.builder.requirement import read
-from workers.builder.walls import Job, Ran, Walls
+from workers.builder.requirements.requirement import read
+from workers.builder.sandbox.walls import Job, Ran, Walls
 from workers.models.base import Model
 from workers.models.scripted import ScriptedModel
 from workers.turn.prompts import load_prompts

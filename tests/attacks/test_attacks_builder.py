@@ -17,8 +17,8 @@ from builder_kit import FINE, build, code, covered, model, reply
 
 from executor.client import SessionClient
 from executor.values import Sandbox
-from workers.builder.sandbox_walls import SandboxWalls
-from workers.builder.walls import Job, Ran
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Job, Ran
 
 SECRET = "planted-4711"
 

@@ -14,9 +14,9 @@ from wheel_kit import wheel
 
 from executor.client import SessionClient
 from executor.launch import running_host
-from workers.builder.sandbox_walls import SandboxWalls
-from workers.builder.walls import Job, Ran
-from workers.builder.wheels import locked, unpack
+from workers.builder.packages.wheels import locked, unpack
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Job, Ran
 
 WITHOUT = ("namespaces", "landlock", "seccomp", "cgroup")
 

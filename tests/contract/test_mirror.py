@@ -28,7 +28,10 @@ INSIDE_ANOTHER = {
         f"workers/agent/provenance/{room}": "workers/agent/provenance"
         for room in ("claims", "derivations", "formulas", "language", "outputs", "ranks")
     },
-    "workers/builder/critics": "workers/builder",
+    **{
+        f"workers/builder/{room}": "workers/builder"
+        for room in ("critics", "history", "packages", "requirements", "sandbox", "testing")
+    },
     "workers/memory/functions": "workers/memory",
     "workers/memory/imports": "workers/memory",
     "workers/memory/meaning": "workers/memory",

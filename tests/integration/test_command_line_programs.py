@@ -11,8 +11,8 @@ from core.steps import CellRan, FileAbstract, TableData
 from core.values import StoredFile
 from executor.launch import running_host
 from workers.agent.code.program import Part
-from workers.builder.requirement import RunTable
-from workers.builder.walls import Job
+from workers.builder.requirements.requirement import RunTable
+from workers.builder.sandbox.walls import Job
 from workers.delivery.reports.command_line import Program, differences, expected
 from workers.turn.building import walls_for
 from workers.turn.commands.program import made_by, sandbox_code

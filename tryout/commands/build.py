@@ -23,17 +23,17 @@ from executor.values import Limits
 from tryout.commands.show import printable
 from workers.builder.build import Builder, CannotBuild
 from workers.builder.build_state import Order
-from workers.builder.components import cases_of, covers_nothing, plan
-from workers.builder.handover import HandedOver, differences, go_back, hand_over, to_json
-from workers.builder.iterations import HISTORY, History, Iteration
-from workers.builder.iterations import read as read_file
-from workers.builder.packages import Lock, Packages, PackageStore, gather
-from workers.builder.program_pages import how_to_run
+from workers.builder.history.handover import HandedOver, differences, go_back, hand_over, to_json
+from workers.builder.history.iterations import HISTORY, History, Iteration
+from workers.builder.history.iterations import read as read_file
+from workers.builder.history.program_pages import how_to_run
+from workers.builder.packages.lock import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
-from workers.builder.requirement import Requirement, RequirementWrong, read, warnings, with_tests
-from workers.builder.sandbox_walls import SandboxWalls
+from workers.builder.requirements.components import cases_of, covers_nothing, plan
+from workers.builder.requirements.requirement import Requirement, RequirementWrong, read, warnings, with_tests
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Walls, WallsGone
 from workers.builder.trying_tests import failing_tests
-from workers.builder.walls import Walls, WallsGone
 from workers.models.base import Model
 from workers.models.scripted import ScriptedModel
 from workers.service.model_choice import opened_model

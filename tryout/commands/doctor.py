@@ -35,7 +35,7 @@ from executor.sandbox import probe
 from executor.values import Sandbox
 from tryout.commands.mcp_servers import tools_of
 from tryout.commands.sources import look
-from workers.builder.toolchains import offered, toolchains
+from workers.builder.sandbox.toolchains import offered, toolchains
 from workers.delivery.notices import in_words
 from workers.repositories.cloning import look_for_git
 from workers.service.start_checks import CannotStart, refuse_unfit_redis

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from core.errors import ThreadbookError
 from core.steps import Usage
 from workers.agent.text import clean
-from workers.builder.iterations import Call
+from workers.builder.history.iterations import Call
 from workers.models.base import Model, ModelReply, ModelRequest
 
 CostOf = Callable[[Usage], int | None]

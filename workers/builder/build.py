@@ -14,15 +14,15 @@ from collections.abc import Callable
 
 from workers.builder.asking import Asker, BudgetSpent, CostOf, Prompts
 from workers.builder.build_state import NotWanted, Order, State, WantedWalls
-from workers.builder.components import Plan, digest, plan
-from workers.builder.iterations import Call, History, Iteration
-from workers.builder.judging_versions import Jury
+from workers.builder.critics.judging_versions import Jury
+from workers.builder.history.iterations import Call, History, Iteration
 from workers.builder.planning import cases_for, contract_of
 from workers.builder.progress import OnProgress, Progress
+from workers.builder.requirements.components import Plan, digest, plan
 from workers.builder.rounds import written
+from workers.builder.sandbox.walls import Walls, WallsGone
 from workers.builder.taking_over import taken_over
 from workers.builder.trying_tests import try_tests
-from workers.builder.walls import Walls, WallsGone
 from workers.models.base import Model, ModelError
 
 

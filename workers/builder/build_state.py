@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from workers.builder.asking import Asker
-from workers.builder.components import Component, Plan, cases_of
+from workers.builder.critics.judging_versions import Jury
 from workers.builder.critics.subject import Subject
-from workers.builder.iterations import BuiltComponent, History, Iteration
-from workers.builder.judging_versions import Jury
-from workers.builder.packages import Packages
+from workers.builder.history.iterations import BuiltComponent, History, Iteration
+from workers.builder.packages.lock import Packages
 from workers.builder.progress import OnProgress
-from workers.builder.requirement import Case, Requirement
-from workers.builder.walls import Job, Ran, Walls
+from workers.builder.requirements.components import Component, Plan, cases_of
+from workers.builder.requirements.requirement import Case, Requirement
+from workers.builder.sandbox.walls import Job, Ran, Walls
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from workers.agent.text import without_thoughts
-from workers.builder.languages import Language
+from workers.builder.requirements.languages import Language
 
 FENCE = "``````"
 MOST_BLOCKS, MOST_ENDS = 60, 40

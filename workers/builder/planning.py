@@ -10,13 +10,20 @@ from pydantic import TypeAdapter
 from core.values import Value
 from workers.builder.asking import BudgetSpent
 from workers.builder.build_state import State
-from workers.builder.case_script import module_of
-from workers.builder.components import Component, digest
-from workers.builder.contract import Contract, ReplyUnreadable, fingerprint, needs_contract, read_as, read_contract
 from workers.builder.fences import quoted
 from workers.builder.progress import Progress
 from workers.builder.prompt_parts import numbered_rows, system
-from workers.builder.requirement import Case
+from workers.builder.requirements.components import Component, digest
+from workers.builder.requirements.contract import (
+    Contract,
+    ReplyUnreadable,
+    fingerprint,
+    needs_contract,
+    read_as,
+    read_contract,
+)
+from workers.builder.requirements.requirement import Case
+from workers.builder.testing.case_script import module_of
 
 REPLIES = 2
 """How often a contract or tests are asked for when the reply cannot be read."""

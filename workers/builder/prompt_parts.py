@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workers.builder.asking import Asker
-from workers.builder.components import Component
 from workers.builder.fences import quoted
+from workers.builder.requirements.components import Component
 
 
 def system(asker: Asker, component: Component) -> dict[str, Any]:

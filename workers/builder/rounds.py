@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workers.builder.build_state import State
-from workers.builder.components import Component, cases_of
-from workers.builder.coverage import coverage
+from workers.builder.critics.coverage import coverage
 from workers.builder.critics.format import reads_as
+from workers.builder.critics.judging_versions import Judged
+from workers.builder.critics.verdicts import Verdict, failures
 from workers.builder.fences import FENCE, files_of, quoted
-from workers.builder.iterations import BuiltComponent, Version
-from workers.builder.judging_versions import Judged
+from workers.builder.history.iterations import BuiltComponent, Version
 from workers.builder.progress import Progress
 from workers.builder.prompt_parts import numbered_rows, system
-from workers.builder.requirement import Case
+from workers.builder.requirements.components import Component, cases_of
+from workers.builder.requirements.requirement import Case
 from workers.builder.taking_over import asked_of, checked_of
-from workers.builder.verdicts import Verdict, failures
 
 
 def written(state: State, component: Component) -> BuiltComponent:

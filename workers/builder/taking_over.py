@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from workers.builder.build_state import State
-from workers.builder.components import Component, cases_of, digest
-from workers.builder.coverage import coverage
-from workers.builder.iterations import BuiltComponent, Version
-from workers.builder.judging_versions import Judged
+from workers.builder.critics.coverage import coverage
+from workers.builder.critics.judging_versions import Judged
+from workers.builder.critics.verdicts import Verdict
+from workers.builder.history.iterations import BuiltComponent, Version
 from workers.builder.progress import Progress
-from workers.builder.verdicts import Verdict
+from workers.builder.requirements.components import Component, cases_of, digest
 
 
 def taken_over(state: State, component: Component) -> BuiltComponent | None:

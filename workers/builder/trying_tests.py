@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from workers.builder.asking import BudgetSpent
 from workers.builder.build_state import State
-from workers.builder.cases import faults, job_of
-from workers.builder.components import cases_of, plan
-from workers.builder.iterations import Iteration, Mutation
-from workers.builder.mutation import mutants
+from workers.builder.critics.tools import Tools
+from workers.builder.history.iterations import Iteration, Mutation
 from workers.builder.planning import made_cases
 from workers.builder.progress import Progress
-from workers.builder.requirement import Case, Requirement
-from workers.builder.tools import Tools
-from workers.builder.walls import Walls
+from workers.builder.requirements.components import cases_of, plan
+from workers.builder.requirements.requirement import Case, Requirement
+from workers.builder.sandbox.walls import Walls
+from workers.builder.testing.cases import faults, job_of
+from workers.builder.testing.mutation import mutants
 from workers.models.base import ModelError
 
 

@@ -32,16 +32,16 @@ from executor.wire import limits_from
 from workers.agent.text import one_line
 from workers.builder.build import Builder, CannotBuild
 from workers.builder.build_state import Order
-from workers.builder.components import plan
-from workers.builder.drafting import within
-from workers.builder.handover import HandedOver, hand_over
-from workers.builder.iterations import HANDED_OVER, History, Iteration
-from workers.builder.packages import Lock, Packages, PackageStore, gather
-from workers.builder.program_pages import how_to_run
+from workers.builder.history.handover import HandedOver, hand_over
+from workers.builder.history.iterations import HANDED_OVER, History, Iteration
+from workers.builder.history.program_pages import how_to_run
+from workers.builder.packages.lock import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
-from workers.builder.requirement import Requirement, RunTable
-from workers.builder.sandbox_walls import SandboxWalls
-from workers.builder.walls import Walls
+from workers.builder.requirements.components import plan
+from workers.builder.requirements.drafting import within
+from workers.builder.requirements.requirement import Requirement, RunTable
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Walls
 from workers.delivery.reports.pack import zipped
 from workers.turn.budgets import spent_of
 from workers.turn.build_model import BuildModel

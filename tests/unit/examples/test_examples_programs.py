@@ -8,8 +8,8 @@ import pytest
 from builder_kit import build
 
 from tryout.commands.build import recorded_model
-from workers.builder.components import plan
-from workers.builder.requirement import read
+from workers.builder.requirements.components import plan
+from workers.builder.requirements.requirement import read
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ROOT / "examples" / "programs"

@@ -6,12 +6,12 @@ import re
 from typing import Literal
 
 from workers.agent.code.source import compiles
-from workers.builder.cases import compile_errors, native
 from workers.builder.critics.subject import Subject
-from workers.builder.languages import Language
-from workers.builder.tools import Tools
-from workers.builder.verdicts import Finding, Verdict, failed, finding, passed
-from workers.builder.walls import Job, Walls
+from workers.builder.critics.tools import Tools
+from workers.builder.critics.verdicts import Finding, Verdict, failed, finding, passed
+from workers.builder.requirements.languages import Language
+from workers.builder.sandbox.walls import Job, Walls
+from workers.builder.testing.cases import compile_errors, native
 
 MOST_CHARS = 200_000
 COMPILE_S = 120.0

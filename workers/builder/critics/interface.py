@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from workers.agent.code.source import tree
-from workers.builder.case_script import module_of
-from workers.builder.components import Component
-from workers.builder.contract import Export
 from workers.builder.critics.subject import Subject
-from workers.builder.verdicts import Finding, Verdict, failed, finding, passed
-from workers.builder.walls import Job, Walls
+from workers.builder.critics.verdicts import Finding, Verdict, failed, finding, passed
+from workers.builder.requirements.components import Component
+from workers.builder.requirements.contract import Export
+from workers.builder.sandbox.walls import Job, Walls
+from workers.builder.testing.case_script import module_of
 
 _IMPORTABLE = "import importlib.util, sys; print(*(n for n in sys.argv[1:] if importlib.util.find_spec(n) is None))"
 

@@ -18,13 +18,13 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from core.values import Value
 from workers.agent.code.source import tree
-from workers.builder.contract import ReplyUnreadable, read_as
 from workers.builder.critics.security import held
 from workers.builder.critics.subject import Ask, Subject
+from workers.builder.critics.verdicts import CoverageRow, Verdict, failed, finding, passed, skipped
 from workers.builder.fences import quoted
-from workers.builder.numbered import Numbered
-from workers.builder.requirement import Severity
-from workers.builder.verdicts import CoverageRow, Verdict, failed, finding, passed, skipped
+from workers.builder.requirements.contract import ReplyUnreadable, read_as
+from workers.builder.requirements.numbered import Numbered
+from workers.builder.requirements.requirement import Severity
 
 _PLACE = re.compile(r"(?P<file>[\w./-]+):(?P<line>\d+)")
 

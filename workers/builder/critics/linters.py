@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from workers.builder.critics.subject import Subject
 from workers.builder.critics.tool_output import number, rows_of
-from workers.builder.requirement import Severity
-from workers.builder.tools import Tools, command
-from workers.builder.verdicts import Finding, Verdict, failed, finding, passed, skipped
-from workers.builder.walls import Job, Walls
+from workers.builder.critics.tools import Tools, command
+from workers.builder.critics.verdicts import Finding, Verdict, failed, finding, passed, skipped
+from workers.builder.requirements.requirement import Severity
+from workers.builder.sandbox.walls import Job, Walls
 
 _RUFF = (
     "check",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from workers.builder.case_script import module_of
-from workers.builder.cases import blamed, compile_errors, faults, job_of, native
 from workers.builder.critics.subject import Subject
-from workers.builder.tools import Tools
-from workers.builder.verdicts import Finding, Verdict, failed, finding, passed, skipped
-from workers.builder.walls import Job, Ran, Touched, Walls
+from workers.builder.critics.tools import Tools
+from workers.builder.critics.verdicts import Finding, Verdict, failed, finding, passed, skipped
+from workers.builder.sandbox.walls import Job, Ran, Touched, Walls
+from workers.builder.testing.case_script import module_of
+from workers.builder.testing.cases import blamed, compile_errors, faults, job_of, native
 
 _REFUSED = (
     "Operation not permitted",

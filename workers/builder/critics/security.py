@@ -7,10 +7,10 @@ from typing import Literal
 from workers.builder.critics.security_rules import KINDS, look
 from workers.builder.critics.subject import Subject
 from workers.builder.critics.tool_output import number, rows_of
-from workers.builder.requirement import SEVERITIES, Severity
-from workers.builder.tools import Tools, command
-from workers.builder.verdicts import Finding, Verdict, at_least, failed, finding, passed
-from workers.builder.walls import Job, Walls
+from workers.builder.critics.tools import Tools, command
+from workers.builder.critics.verdicts import Finding, Verdict, at_least, failed, finding, passed
+from workers.builder.requirements.requirement import SEVERITIES, Severity
+from workers.builder.sandbox.walls import Job, Walls
 
 _RUFF = (
     "check",

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from workers.agent.code.source import tree
-from workers.builder.requirement import Severity
-from workers.builder.verdicts import Finding, finding
+from workers.builder.critics.verdicts import Finding, finding
+from workers.builder.requirements.requirement import Severity
 
 LINE_CHARS = 2_000
 """What is longer is looked at up to here: rules are patterns over lines."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workers.builder.components import Component, Plan
-from workers.builder.contract import Contract
-from workers.builder.packages import Packages
-from workers.builder.requirement import Case, CriticName, Requirement
-from workers.builder.verdicts import Verdict
+from workers.builder.critics.verdicts import Verdict
+from workers.builder.packages.lock import Packages
+from workers.builder.requirements.components import Component, Plan
+from workers.builder.requirements.contract import Contract
+from workers.builder.requirements.requirement import Case, CriticName, Requirement
 
 Ask = Callable[[str, Mapping[str, object]], str]
 """Asks a model: the name of a prompt and its variables in, the reply's text out."""

@@ -14,7 +14,7 @@ from core.values import Language, ThreadKey
 from executor.client import HostUnavailable, RequestError
 from workers.agent.actions import TryFunction
 from workers.agent.learning import open_learning, prompts_of, tries_of
-from workers.builder.mutation import python_mutants
+from workers.builder.testing.mutation import python_mutants
 from workers.memory.functions.drafting import read_draft
 from workers.memory.functions.page import MODULE, draft_faults, hashes, schema_of
 from workers.memory.functions.proof import MOST_BROKEN, TOTAL_S, broken_versions, outcome_of, program

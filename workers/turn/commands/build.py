@@ -24,10 +24,10 @@ from workers.agent.prompt.messages import LANGUAGES
 from workers.agent.text import clip, one_line, quoted
 from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.turn import CostBound, files_of
-from workers.builder.components import plan
-from workers.builder.drafting import NoDraft, drafted, lowered_guards
-from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
-from workers.builder.toolchains import offered, toolchains
+from workers.builder.requirements.components import plan
+from workers.builder.requirements.drafting import NoDraft, drafted, lowered_guards
+from workers.builder.requirements.requirement import MAX_CHARS, Requirement, RequirementWrong, read
+from workers.builder.sandbox.toolchains import offered, toolchains
 from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import BuildCost, cost_bound, expensive_build
 from workers.turn.build_model import BuildModel

@@ -16,8 +16,8 @@ from core.slack.views.memory import proposal_message
 from core.steps import Proposed, Step
 from core.team_memory import MemoryDecision, proposal_of
 from workers.agent.text import one_line
-from workers.builder.packages import Lock, Packages
-from workers.builder.requirement import Requirement, RequirementWrong, read
+from workers.builder.packages.lock import Lock, Packages
+from workers.builder.requirements.requirement import Requirement, RequirementWrong, read
 from workers.turn.building import build, packages_for
 from workers.turn.commands.build import OFFLINE, about, build_cost, told_problems, upload_version, with_estimate
 from workers.turn.commands.memory import draw, draw_as, settled_as, tell_late

@@ -18,8 +18,8 @@ from core.steps import Proposed, Step
 from core.team_memory import proposal_of
 from workers.agent.text import quoted
 from workers.builder import fences
-from workers.builder.drafting import NoDraft, drafted
-from workers.builder.requirement import Requirement, RequirementWrong, read
+from workers.builder.requirements.drafting import NoDraft, drafted
+from workers.builder.requirements.requirement import Requirement, RequirementWrong, read
 from workers.models.base import ModelError
 from workers.turn.commands.build import OFFLINE, about, asking, post, sentence_of, upload_version
 from workers.turn.commands.memory import draw_as

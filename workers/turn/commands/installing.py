@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from core.phrases import say
 from core.steps import Step
 from core.team_memory import MemoryDecision, proposal_of
-from workers.builder.packages import Lock, Packages
-from workers.builder.requirement import RequirementWrong, read
+from workers.builder.packages.lock import Lock, Packages
+from workers.builder.requirements.requirement import RequirementWrong, read
 from workers.turn.building import packages_for
 from workers.turn.commands.build import OFFLINE
 from workers.turn.commands.building import built, settled, tell_stale

@@ -22,7 +22,7 @@ from core.store import Store
 from core.store.installations import Installed
 from playground import Options, running
 from tryout.commands import doctor
-from workers.builder.toolchains import Toolchain
+from workers.builder.sandbox.toolchains import Toolchain
 from workers.repositories.cloning import GitHere
 
 

@@ -20,12 +20,12 @@ from toolchains import present_toolchains
 from executor.launch import running_host
 from executor.values import Limits
 from threadbook_tools import native_start
-from workers.builder.iterations import BuiltComponent
-from workers.builder.languages import LANGUAGES, language_of
-from workers.builder.sandbox_walls import SandboxWalls
-from workers.builder.tools import Tools
-from workers.builder.verdicts import Verdict
-from workers.builder.walls import Job, Ran, Walls
+from workers.builder.critics.tools import Tools
+from workers.builder.critics.verdicts import Verdict
+from workers.builder.history.iterations import BuiltComponent
+from workers.builder.requirements.languages import LANGUAGES, language_of
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Job, Ran, Walls
 
 pytestmark = [
     pytest.mark.process,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from builder_kit import build, code, model, reply
 
-from workers.builder.components import covers_nothing, plan
-from workers.builder.iterations import Iteration
-from workers.builder.requirement import read
+from workers.builder.history.iterations import Iteration
+from workers.builder.requirements.components import covers_nothing, plan
+from workers.builder.requirements.requirement import read
 
 TEXT = """
 [file]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workers.builder.drafting import NoDraft, drafted, lowered_guards, read_draft, within
-from workers.builder.requirement import read
+from workers.builder.requirements.drafting import NoDraft, drafted, lowered_guards, read_draft, within
+from workers.builder.requirements.requirement import read
 
 TEXT = '[project]\nrequirements = """\nPrint ``` and hello.\n"""\n'
 

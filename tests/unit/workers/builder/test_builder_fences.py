@@ -7,7 +7,7 @@ from builder_kit import FENCE
 
 from workers.builder.critics.format import reads_as
 from workers.builder.fences import MOST_BLOCKS, MOST_ENDS, files_of, quoted
-from workers.builder.languages import language_of
+from workers.builder.requirements.languages import language_of
 
 PYTHON = language_of("python")
 CODE = 'print("hello")\n'

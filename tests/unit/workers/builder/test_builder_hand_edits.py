@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.builder.hand_edits import merge, patch
+from workers.builder.history.hand_edits import merge, patch
 
 BASE = "a\nb\nc\nd\ne\n"
 MERGES = {

@@ -9,8 +9,8 @@ from builder_kit import build, code, model, reply
 
 from core.errors import ThreadbookError
 from workers.builder.build import CannotBuild
-from workers.builder.handover import differences, go_back
-from workers.builder.iterations import History, Iteration
+from workers.builder.history.handover import differences, go_back
+from workers.builder.history.iterations import History, Iteration
 
 TEXT = """
 [file]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from builder_kit import FINE, LocalWalls, build, code, covered, model, reply
 
-from workers.builder.iterations import BuiltComponent, Iteration
+from workers.builder.critics.verdicts import Verdict
+from workers.builder.history.iterations import BuiltComponent, Iteration
 from workers.builder.progress import Progress
-from workers.builder.verdicts import Verdict
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 
 pytestmark = pytest.mark.process

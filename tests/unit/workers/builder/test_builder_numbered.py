@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workers.builder.numbered import MOST, numbered
+from workers.builder.requirements.numbered import MOST, numbered
 
 SPLITS = {
     "Print hello.": ["Print hello."],

@@ -15,10 +15,10 @@ from wheel_kit import sdist, wheel
 
 from core.team_settings import PackageSettings
 from executor.sandbox import landlock
-from workers.builder import packages as packages_module
-from workers.builder.packages import Lock, NoPackages, Packages, PackageStore, gather, needed, specifiers
-from workers.builder.requirement import RequirementWrong, read
-from workers.builder.wheels import WheelRefused, locked, unpack
+from workers.builder.packages import lock as packages_module
+from workers.builder.packages.lock import Lock, NoPackages, Packages, PackageStore, gather, needed, specifiers
+from workers.builder.packages.wheels import WheelRefused, locked, unpack
+from workers.builder.requirements.requirement import RequirementWrong, read
 
 pytestmark = pytest.mark.process
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from workers.builder.components import covers_nothing, plan
-from workers.builder.requirement import RequirementWrong, read, schema, warnings, with_tests
-from workers.builder.toml_positions import positions
+from workers.builder.requirements.components import covers_nothing, plan
+from workers.builder.requirements.requirement import RequirementWrong, read, schema, warnings, with_tests
+from workers.builder.requirements.toml_positions import positions
 
 SCHEMA = Path(__file__).parents[4] / "docs" / "requirement.schema.json"
 ORIGINAL = """

@@ -10,7 +10,7 @@ from builder_kit import FINE, ScriptedWalls, build, code, covered, model, reply
 
 from workers.builder.critics.judging import without_talk
 from workers.builder.critics.security_rules import look
-from workers.builder.walls import Ran
+from workers.builder.sandbox.walls import Ran
 
 pytestmark = pytest.mark.process
 

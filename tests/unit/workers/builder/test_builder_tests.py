@@ -13,12 +13,12 @@ from builder_kit import LocalWalls, build, code, model, reply
 
 from workers.builder.build import Builder
 from workers.builder.build_state import Order
-from workers.builder.cases import faults, job_of
-from workers.builder.components import plan
-from workers.builder.iterations import History
-from workers.builder.mutation import mutants
-from workers.builder.requirement import Case, Expected, RunTable, read
-from workers.builder.walls import Job, Ran
+from workers.builder.history.iterations import History
+from workers.builder.requirements.components import plan
+from workers.builder.requirements.requirement import Case, Expected, RunTable, read
+from workers.builder.sandbox.walls import Job, Ran
+from workers.builder.testing.cases import faults, job_of
+from workers.builder.testing.mutation import mutants
 from workers.turn.prompts import load_prompts
 
 pytestmark = pytest.mark.process

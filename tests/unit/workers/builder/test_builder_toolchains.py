@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from workers.builder.languages import LANGUAGES
-from workers.builder.toolchains import Toolchain, offered, toolchains
+from workers.builder.requirements.languages import LANGUAGES
+from workers.builder.sandbox.toolchains import Toolchain, offered, toolchains
 
 
 def program(path: Path) -> Path:

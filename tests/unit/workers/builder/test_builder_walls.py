@@ -8,8 +8,8 @@ import pytest
 
 from executor.launch import running_host
 from executor.values import Limits
-from workers.builder.sandbox_walls import SandboxWalls
-from workers.builder.walls import Job
+from workers.builder.sandbox.session_walls import SandboxWalls
+from workers.builder.sandbox.walls import Job
 
 pytestmark = pytest.mark.process
 

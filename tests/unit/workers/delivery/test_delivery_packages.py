@@ -11,8 +11,8 @@ from core.slack.blocks import broken_limits
 from core.slack.views.memory import proposal_message, settled_message
 from core.steps import Proposed, Settled
 from core.values import Language
-from workers.builder.packages import Lock
-from workers.builder.wheels import LockedPackage
+from workers.builder.packages.lock import Lock
+from workers.builder.packages.wheels import LockedPackage
 
 Golden = Callable[[str, object], None]
 

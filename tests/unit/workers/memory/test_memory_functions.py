@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.steps import FunctionDraft, FunctionTried
 from core.team_folder.folder import NotWritten, TeamFolder
 from executor.fake import FakeSessions
-from workers.builder.mutation import python_mutants
+from workers.builder.testing.mutation import python_mutants
 from workers.memory.functions import proof
 from workers.memory.functions.drafting import read_draft
 from workers.memory.functions.importing import named_in, setup_code

@@ -22,7 +22,7 @@ from core.commands.registry import BUILDING
 from core.steps import Proposed, Replied, Settled, Step
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
-from workers.builder.toolchains import offered
+from workers.builder.sandbox.toolchains import offered
 from workers.models.base import ModelReply, ModelRequest
 from workers.models.scripted import ScriptedModel
 from workers.turn import building
@@ -522,8 +522,8 @@ def test_a_spent_budget_stops_a_build_with_its_name(world: World) -> None:
 
 
 def test_a_file_that_names_another_model_and_endless_calls_gets_neither(world: World) -> None:
-    from workers.builder.drafting import within
-    from workers.builder.requirement import read
+    from workers.builder.requirements.drafting import within
+    from workers.builder.requirements.requirement import read
 
     made = within(read(REQUIREMENT + '\n[build]\nmodel = "dear"\nmax_calls = 1000\n'))
     assert (made.build.model, made.build.max_calls) == ("", 60)

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from core.values import Value
-from workers.builder.requirement import SEVERITIES, CriticName, Severity
+from workers.builder.requirements.requirement import SEVERITIES, CriticName, Severity
 
 MOST_FINDINGS = 30
 MESSAGE_CHARS = 600

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workers.builder.case_script import BUILT, compiler
-from workers.builder.components import Plan
-from workers.builder.iterations import HANDED_OVER, Iteration
-from workers.builder.packages import Lock
-from workers.builder.requirement import Requirement
-from workers.builder.verdicts import Verdict
+from workers.builder.critics.verdicts import Verdict
+from workers.builder.history.iterations import HANDED_OVER, Iteration
+from workers.builder.packages.lock import Lock
+from workers.builder.requirements.components import Plan
+from workers.builder.requirements.requirement import Requirement
+from workers.builder.testing.case_script import BUILT, compiler
 
 _STATES = {"passed": "All checks pass.", "failed": "**Some checks fail**, see below."}
 _JUDGES_OF_SECURITY = ("security", "review")

@@ -21,7 +21,7 @@ from typing import Any
 from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.launch import codes_of
 from executor.values import CellResult
-from workers.builder.walls import TOUCHED_KINDS, Job, Ran, Touched, WallsGone
+from workers.builder.sandbox.walls import TOUCHED_KINDS, Job, Ran, Touched, WallsGone
 
 JOBS_PER_SESSION = 40
 """After this many jobs, the next one gets a fresh session. So nothing that a program left running lives on for long."""

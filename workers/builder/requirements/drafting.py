@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workers.agent.text import without_thoughts
-from workers.builder.requirement import BuildTable, Requirement, RequirementWrong, SecurityTable, read
+from workers.builder.requirements.requirement import BuildTable, Requirement, RequirementWrong, SecurityTable, read
 
 REPLIES = 2
 """How often a draft is asked for when the reply cannot be used."""

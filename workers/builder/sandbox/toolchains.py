@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from executor.sandbox.root import system_paths
-from workers.builder.languages import LANGUAGES, Language
+from workers.builder.requirements.languages import LANGUAGES, Language
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workers.builder.components import Component
-from workers.builder.requirement import Case
-from workers.builder.verdicts import CoverageRow, Verdict
+from workers.builder.critics.verdicts import CoverageRow, Verdict
+from workers.builder.requirements.components import Component
+from workers.builder.requirements.requirement import Case
 
 
 def coverage(component: Component, verdicts: Iterable[Verdict], cases: Iterable[Case]) -> tuple[CoverageRow, ...]:

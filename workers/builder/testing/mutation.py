@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workers.agent.code.source import tree
-from workers.builder.components import Component
+from workers.builder.requirements.components import Component
 
 NOTHING = {
     "python": "pass\n",

@@ -19,8 +19,8 @@ from packaging.requirements import Requirement as Specifier
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import ThreadbookError
-from workers.builder.languages import LANGUAGES, language_of
-from workers.builder.toml_positions import Path, positions
+from workers.builder.requirements.languages import LANGUAGES, language_of
+from workers.builder.requirements.toml_positions import Path, positions
 
 MAX_CHARS = 200_000
 """Characters of a requirement file. A longer file does not fit into a prompt."""

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workers.builder import case_script
-from workers.builder.components import Component, Plan
-from workers.builder.languages import BUILT, START
-from workers.builder.requirement import Case, RunTable
-from workers.builder.walls import Job, Ran, Walls
+from workers.builder.requirements.components import Component, Plan
+from workers.builder.requirements.languages import BUILT, START
+from workers.builder.requirements.requirement import Case, RunTable
+from workers.builder.sandbox.walls import Job, Ran, Walls
+from workers.builder.testing import case_script
 
 _MATCH_S = 5.0
 _MATCH = """
@@ -113,7 +113,7 @@ def test_file(plan: Plan, cases: Iterable[Case], run: RunTable) -> str:
     listed = [case.model_dump(mode="json") | {"component": case.component or plan.entry.name} for case in cases]
     parts = {one.name: {"language": one.language.name, "file": one.main_file} for one in plan.components}
     program: dict[str, Any] = {"files": list(plan.files), "components": parts, "timeout_s": run.timeout_s}
-    source = resources.files("workers.builder").joinpath("case_script.py").read_text(encoding="utf-8")
+    source = resources.files("workers.builder.testing").joinpath("case_script.py").read_text(encoding="utf-8")
     for name, value in (("PROGRAM: dict[str, Any] = {}", program), ("CASES: list[dict[str, Any]] = []", listed)):
         left = name.rpartition(" = ")[0]
         literal = json.dumps(json.dumps(value, ensure_ascii=True))

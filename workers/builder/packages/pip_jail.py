@@ -1,4 +1,4 @@
-"""A jail for pip: `python -m workers.builder.pip_jail ORDER` gives up what pip does not need, then is pip.
+"""A jail for pip: `python -m workers.builder.packages.pip_jail ORDER` gives up what pip does not need, then is pip.
 
 It runs no other program: a package that would have to be built cannot run a line of its own here, whatever its metadata
 says. Where the kernel has Landlock it writes one folder alone. It may read what its user may read, as pip's own
@@ -20,7 +20,7 @@ from executor.sandbox import landlock, privileges, seccomp
 
 NO_JAIL = 97
 """The exit code where the kernel has no filter of system calls that we have a table for."""
-MODULE = "workers.builder.pip_jail"
+MODULE = "workers.builder.packages.pip_jail"
 _DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 _MEMORY = 2 << 30
 

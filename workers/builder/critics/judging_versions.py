@@ -12,10 +12,10 @@ from workers.builder.critics.linters import LintCritic, TypesCritic
 from workers.builder.critics.running import RunCritic, Seen, TestsCritic
 from workers.builder.critics.security import SecurityCritic
 from workers.builder.critics.subject import Ask, Critic, Subject
-from workers.builder.requirement import CriticName
-from workers.builder.tools import Tools
-from workers.builder.verdicts import Verdict, failures, score, skipped
-from workers.builder.walls import Walls
+from workers.builder.critics.tools import Tools
+from workers.builder.critics.verdicts import Verdict, failures, score, skipped
+from workers.builder.requirements.requirement import CriticName
+from workers.builder.sandbox.walls import Walls
 
 
 @dataclass(frozen=True, slots=True)

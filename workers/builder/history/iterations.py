@@ -11,12 +11,12 @@ from typing import Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from core.values import Value
-from workers.builder.components import digest
-from workers.builder.contract import Contract
-from workers.builder.hand_edits import patch
-from workers.builder.packages import Lock
-from workers.builder.requirement import Case, checked_path
-from workers.builder.verdicts import CoverageRow, Verdict
+from workers.builder.critics.verdicts import CoverageRow, Verdict
+from workers.builder.history.hand_edits import patch
+from workers.builder.packages.lock import Lock
+from workers.builder.requirements.components import digest
+from workers.builder.requirements.contract import Contract
+from workers.builder.requirements.requirement import Case, checked_path
 
 HISTORY = "history"
 HANDED_OVER = ("passed", "failed")

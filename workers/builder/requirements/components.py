@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from workers.builder.languages import Language, language_of
-from workers.builder.numbered import Numbered, numbered
-from workers.builder.requirement import Case, Requirement, default_file, files_of
+from workers.builder.requirements.languages import Language, language_of
+from workers.builder.requirements.numbered import Numbered, numbered
+from workers.builder.requirements.requirement import Case, Requirement, default_file, files_of
 
 VERSION = 1
 """Part of every fingerprint: raised when old code should no longer be kept as it is."""

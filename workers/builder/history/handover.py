@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.builder.cases import test_file
-from workers.builder.components import digest, plan
-from workers.builder.hand_edits import merge, patch
-from workers.builder.iterations import HANDED_OVER, History, Iteration, edited_by_hand, write
-from workers.builder.program_pages import readme, security_report
-from workers.builder.requirement import Requirement, read
+from workers.builder.history.hand_edits import merge, patch
+from workers.builder.history.iterations import HANDED_OVER, History, Iteration, edited_by_hand, write
+from workers.builder.history.program_pages import readme, security_report
+from workers.builder.requirements.components import digest, plan
+from workers.builder.requirements.requirement import Requirement, read
+from workers.builder.testing.cases import test_file
 
 
 @dataclass(frozen=True, slots=True)

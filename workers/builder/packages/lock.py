@@ -28,14 +28,22 @@ from pydantic import ValidationError
 from core.settings import environment_without_own
 from core.team_settings import PackageSettings
 from core.values import Value
-from workers.builder import pip_jail
-from workers.builder.components import plan
-from workers.builder.requirement import Requirement
-from workers.builder.wheels import MOST_UNPACKED, LockedPackage, Unpacked, WheelRefused, canonical, locked, unpack
+from workers.builder.packages import pip_jail
+from workers.builder.packages.wheels import (
+    MOST_UNPACKED,
+    LockedPackage,
+    Unpacked,
+    WheelRefused,
+    canonical,
+    locked,
+    unpack,
+)
+from workers.builder.requirements.components import plan
+from workers.builder.requirements.requirement import Requirement
 
 KEPT = 30
 """Folders of packages that stay on a node; the longest unused ones go."""
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _FOLDER = "packages"
 _LOOK_EVERY_S = 0.1
 _SAID_CHARS, _SAID_LINES = 300, 3

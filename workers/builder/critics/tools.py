@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from workers.builder.languages import START, Language
-from workers.builder.mutation import NOTHING
-from workers.builder.walls import Job, Walls
+from workers.builder.requirements.languages import START, Language
+from workers.builder.sandbox.walls import Job, Walls
+from workers.builder.testing.mutation import NOTHING
 
 _MODULES = ("ruff", "mypy", "bandit")
 """Tools that are Python packages: they are run by the interpreter of the session."""

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from core.values import Value
 from workers.agent.replies.loose_json import Unreadable, read_json
-from workers.builder.components import Plan, digest
+from workers.builder.requirements.components import Plan, digest
 
 T = TypeVar("T")
 

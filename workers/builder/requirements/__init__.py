@@ -1,0 +1,1 @@
+"""What a program shall be: the requirement file, its components, and what they promise each other."""

@@ -1,0 +1,1 @@
+"""Where programs run while they are built, and which languages can run there."""

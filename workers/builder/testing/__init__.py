@@ -1,0 +1,1 @@
+"""The tests of a program, and broken programs that show what a test is worth."""
