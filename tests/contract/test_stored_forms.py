@@ -21,6 +21,7 @@ from workers.turn.transfer.packs import PackStore
 
 COME_BACK = """
 import json, sys
+sys.path[:] = json.loads(sys.argv[2])
 from executor.inside.variable_pickles import Keeper
 from releases.keep_forms import unpacked
 kept = json.load(open(sys.argv[1]))
@@ -43,7 +44,8 @@ def test_variables_come_back_with_all_that_cells_know_of_them(file: Path) -> Non
     python, lost = given["python"], given.get("lost", [])
     if python != f"{sys.version_info.major}.{sys.version_info.minor}":
         pytest.skip(f"the variables are those of Python {python}; with another one they are computed again")
-    ran = subprocess.run([sys.executable, "-c", COME_BACK, str(file)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", COME_BACK, str(file), json.dumps(sys.path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == [lost, []]
 
