@@ -402,3 +402,20 @@ STOCK = (
 )
 def test_the_columns_of_a_pivot_are_told_apart_as_rows_are(report: str, figure: str, state: str) -> None:
     assert states(report, STOCK)[figure] == state
+
+
+TABLES = (
+    "         table  rows                first                 last\n"
+    "        orders  3520  2026-07-01 00:03:00  2026-11-30 22:17:00\n"
+    "orders_archive  1687  2026-07-01 00:03:00  2026-09-30 23:51:00\n"
+)
+
+
+@pytest.mark.parametrize(("first", "second", "state"), [("1,687", "3,520", "sourced"), ("3,520", "1,687", "unsourced")])
+def test_a_sentence_may_begin_with_the_name_of_a_table(first: str, second: str, state: str) -> None:
+    report = (
+        f"orders_archive has {first} rows and ends on 30 September 2026. "
+        f"orders has {second} rows and goes to 30 November 2026. orders_archive is older."
+    )
+    found = states(report, TABLES)
+    assert (found[first], found[second]) == (state, state)
