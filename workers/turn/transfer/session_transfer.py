@@ -139,6 +139,9 @@ class SessionTransfer:
             over = self._export(lease, exported)
         except (LeaseLost, HostUnavailable):
             raise
+        except BlobsUnreachable as error:  # said for each cell of each thread while it lasts, so without a traceback
+            log.warning("session_not_exported", thread=lease.thread_id, error=error)
+            return None
         except Exception:  # whatever the driver of a file store raises
             log.exception("session_not_exported", thread=lease.thread_id)
             return None

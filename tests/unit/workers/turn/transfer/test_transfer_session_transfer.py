@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from structlog.testing import capture_logs
 from turn_world import NewWorld, World, cell, finish
 
 from core.blobs import Objects
+from core.errors import BlobsUnreachable
 from core.rows import ExportedRow
 from core.values import ThreadKey
 from executor.fake import FakeSessions
@@ -135,6 +137,20 @@ def test_a_thread_is_marked_until_its_session_is_exported(moving: World, monkeyp
     assert marks.threads() == [key.id]
     ask(moving, "and now?", key)
     assert marks.threads() == []
+
+
+def test_a_file_store_that_is_away_is_logged_in_one_line(moving: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = ask(moving)
+
+    def away(*_: object, **__: object) -> None:
+        raise BlobsUnreachable("the file store is away or full: ConnectionError")
+
+    with monkeypatch.context() as patch, capture_logs() as logs:
+        patch.setattr(Objects, "put", away)
+        ask(moving, "and now?", key)
+    said = [line for line in logs if line["event"] == "session_not_exported"]
+    assert said
+    assert all(line["log_level"] == "warning" and "exc_info" not in line for line in said)
 
 
 def test_a_thread_is_marked_while_its_cell_runs(moving: World) -> None:
