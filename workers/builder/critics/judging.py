@@ -94,6 +94,7 @@ class CoverageCritic:
             "component": component.name,
             "language": component.language.name,
             "requirements": [{"id": one.id, "text": quoted(one.text)} for one in component.numbered],
+            "specs": quoted(component.specs) if component.specs.strip() else "",
             "files": [
                 {"path": path, "text": quoted(numbered_lines(without_talk(text, path)))}
                 for path, text in subject.own.items()
@@ -116,10 +117,11 @@ class ReviewCritic:
     def judge(self, subject: Subject) -> Verdict:
         """Findings with place and severity. An empty list is no proof, so the static rules stand beside it."""
         component = subject.component
+        purpose = filter(str.strip, (component.description, component.requirements))
         variables = {
             "component": component.name,
             "language": component.language.name,
-            "description": quoted(component.description or component.requirements),
+            "description": quoted("\n\n".join(purpose)),
             "allowed": list(subject.requirement.security.allow),
             "files": [
                 {"path": path, "text": quoted(numbered_lines(without_talk(text, path)))}
