@@ -270,13 +270,14 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
         _say(thread, proposed, "held", say("build_held", language, title=title, findings=_findings(iteration)))
         return False
     folder = folder_of(thread.turn.context.settings.home, thread.id, proposed.origin or proposed.id)
-    run, several = how_to_run(plan(requirement)), len(iteration.components) > 1
+    run = how_to_run(plan(requirement), (*requirement.tests.case, *iteration.cases))
+    several = len(iteration.components) > 1
     comment = say(
         "build_here",
         language,
         title=title,
         version=proposed.version,
-        run=run,
+        run=f"cd {title} && {run}" if run else "",
         tests=_tests(thread, requirement, iteration),
         security=_security(thread, iteration),
         failed="; ".join(_failed(iteration)),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from workers.builder.critics.verdicts import Verdict
 from workers.builder.history.iterations import HANDED_OVER, Iteration
 from workers.builder.packages.lock import Lock
 from workers.builder.requirements.components import Plan
-from workers.builder.requirements.requirement import Requirement
+from workers.builder.requirements.requirement import Case, Requirement
 from workers.builder.testing.case_script import BUILT, compiler
 
 _STATES = {"passed": "All checks pass.", "failed": "**Some checks fail**, see below."}
+_LONGEST_EXAMPLE = 80
 _JUDGES_OF_SECURITY = ("security", "review")
 
 
@@ -19,7 +21,8 @@ def readme(requirement: Requirement, made: Plan, iteration: Iteration) -> str:
     """What the program is, how it is run, and how much of it is checked."""
     name = requirement.file.name
     lines = [f"# {name}", "", requirement.file.description, "", _state(iteration), ""]
-    lines += ["## Run it", "", *_shell(how_to_run(made))]
+    if run := how_to_run(made, (*requirement.tests.case, *iteration.cases)):
+        lines += ["## Run it", "", *_shell(run)]
     if requirement.run.packages:
         lines += [f"It needs these packages: {', '.join(requirement.run.packages)}.", ""]
     if iteration.packages:
@@ -40,16 +43,33 @@ def readme(requirement: Requirement, made: Plan, iteration: Iteration) -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
-def how_to_run(made: Plan) -> str:
-    """The command line that starts the program."""
+def how_to_run(made: Plan, cases: Sequence[Case] = ()) -> str:
+    """The command line that starts the program, with the arguments of a test of these that needs nothing else.
+
+    "" for a language of which none is known.
+    """
     entry = made.entry
     if entry.language.name == "sql":
         return f"sqlite3 DATABASE.db < {entry.main_file}"
     if entry.language.name == "html":
         return f"open {entry.main_file}"
     if words := compiler(entry.language.name, entry.main_file, made.files):
-        return " ".join("program" if word == BUILT else word for word in words) + " && ./program"
-    return " ".join((*entry.language.run, entry.main_file))
+        making = " ".join("program" if word == BUILT else word for word in words)
+        return f"{making} && ./program{_example(made, cases)}"
+    if not entry.language.run:
+        return ""
+    return " ".join((*entry.language.run, entry.main_file)) + _example(made, cases)
+
+
+def _example(made: Plan, cases: Sequence[Case]) -> str:
+    """Arguments to try, with a space before them: those of the first test that gives nothing but arguments."""
+    for case in cases:
+        starts = case.component in ("", made.entry.name) and not (case.call or case.stdin)
+        alone = not (case.files or case.environment or case.fakes) and case.expect.exit_code in (None, 0)
+        shown = shlex.join(case.arguments)
+        if starts and alone and 0 < len(shown) <= _LONGEST_EXAMPLE and shown.isprintable():
+            return f" {shown}"
+    return ""
 
 
 def security_report(requirement: Requirement, iteration: Iteration) -> str:

@@ -309,14 +309,21 @@ def schema() -> dict[str, Any]:
 
 def warnings(requirement: Requirement) -> tuple[str, ...]:
     """What is allowed and probably not meant."""
-    known = {word for language in LANGUAGES for word in (language.name, *language.aliases)}
-    named = dict.fromkeys([requirement.file.language, *(one.language for one in requirement.component if one.language)])
     return tuple(
         f"no tools are known for the language {name!r}: it is written as text and only read by the model"
-        + _nearest(name.casefold(), sorted(known))
-        for name in named
-        if name.strip().casefold() not in known
+        + _nearest(name.casefold(), sorted(_known_languages()))
+        for name in unknown_languages(requirement)
     )
+
+
+def unknown_languages(requirement: Requirement) -> tuple[str, ...]:
+    """The languages of a file for which no tools are known, as it names them."""
+    named = dict.fromkeys([requirement.file.language, *(one.language for one in requirement.component if one.language)])
+    return tuple(name for name in named if name.strip().casefold() not in _known_languages())
+
+
+def _known_languages() -> set[str]:
+    return {word for language in LANGUAGES for word in (language.name, *language.aliases)}
 
 
 def extension_of(language: str, extension: str = "") -> str:

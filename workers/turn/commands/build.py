@@ -26,7 +26,7 @@ from workers.agent.thread.effective_steps import effective_steps
 from workers.agent.turn import CostBound, files_of
 from workers.builder.requirements.components import plan
 from workers.builder.requirements.drafting import NoDraft, drafted, lowered_guards
-from workers.builder.requirements.requirement import MAX_CHARS, Requirement, RequirementWrong, read
+from workers.builder.requirements.requirement import MAX_CHARS, Requirement, RequirementWrong, read, unknown_languages
 from workers.builder.sandbox.toolchains import offered, toolchains
 from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import BuildCost, cost_bound, expensive_build
@@ -212,6 +212,8 @@ def about(text: str, language: Language, questions: Sequence[str] = ()) -> str:
     rows = [f"{f'{name}.' if several else ''}{row.id} {one_line(row.text, 160)}" for name, row in numbered]
     more = [say("report_more", language, count=len(rows) - _MOST_SHOWN)] if len(rows) > _MOST_SHOWN else []
     parts.append("\n".join([say("build_requirements", language), *rows[:_MOST_SHOWN], *more]))
+    if unknown := unknown_languages(requirement):
+        parts.append(say("build_unknown_language", language, languages=one_line(", ".join(unknown), 100)))
     if guards := lowered_guards(requirement):
         parts.append(say("build_lowered", language, what=", ".join(guards)))
     if questions:

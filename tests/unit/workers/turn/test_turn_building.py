@@ -354,12 +354,22 @@ def test_build_posts_one_zip_with_tests_security_and_how_to_run_it(world: World)
     assert {"greet/README.md", "greet/SECURITY.md", "greet/tests/test_greet.py", "greet/requirement.toml"} <= names
     assert "greet/history/iter-1/iteration.json" in names
     said = world.text(key)
-    assert "greet, built from version 1. Unpack it, then: `python greet.py`" in said
+    assert "greet, built from version 1. Unpack it, then: `cd greet &amp;&amp; python greet.py Ana`" in said
     assert "Tests: 1 of 1 pass. Security: no finding." in said
     assert "Built greet (version 1)" in said
     assert "✓ tests 1/1" in said
     assert outcomes(world, key) == ["built"]
     assert set(world.statuses(key)) == {"done"}
+
+
+def test_a_language_without_tools_is_named_before_the_build_and_no_command_is_made_up_after_it(world: World) -> None:
+    toml = REQUIREMENT.replace('"python"', '"cobol"')
+    key = asked(world, model=Author(codes=(code("greet.txt", "DISPLAY 'hello'."),)), greet_toml=toml.encode())
+    assert "I know no tools for cobol" in world.text(key)
+    decide(world, key, "keep")
+    said = world.text(key)
+    assert "greet, built from version 1." in said
+    assert "Unpack it" not in said
 
 
 def test_the_thread_is_told_which_requirements_no_test_shows(world: World) -> None:
