@@ -51,14 +51,15 @@ def in_sentences(reading: Reading) -> Iterator[Contradiction]:
     """The changes of a report's sentences that do not follow from the two levels beside them."""
     spans: dict[tuple[int, int], list[Claim]] = {}
     for claim in reading.claims:
-        if not claim.in_table and claim.numeral.kind == "number":
+        if not claim.in_table:
             spans.setdefault(claim.span, []).append(claim)
-    for span, claims in spans.items():
+    for span, figures in spans.items():
+        claims = [claim for claim in figures if claim.numeral.kind == "number"]
         if len(claims) < 3 or _OF_MEANS.search(reading.text, *span):
             continue
         for at in range(len(claims) - 1):
             old, new = claims[at], claims[at + 1]
-            if not _are_levels(old, new, reading):
+            if not _are_levels(old, new, reading.text, figures):
                 continue
             for change in _changes(claims, at, reading):
                 if (given := _contradicted(old, new, change, reading)) is not None:
@@ -66,13 +67,13 @@ def in_sentences(reading: Reading) -> Iterator[Contradiction]:
                     yield Contradiction("change", text_of(change), where(change, reading)[:300], given, by)
 
 
-def _are_levels(old: Claim, new: Claim, reading: Reading) -> bool:
-    """Whether a sentence goes from one figure to another."""
+def _are_levels(old: Claim, new: Claim, text: str, figures: Sequence[Claim]) -> bool:
+    """Whether a sentence with these figures goes from one to another."""
     if old.numeral.unit != new.numeral.unit or old.numeral.sign < 0 or new.numeral.sign < 0:
         return False
-    text, between = reading.text, reading.text[old.end : new.start].replace(FILLER, " ")
+    between = text[old.end : new.start].replace(FILLER, " ")
     before = text[max(old.span[0], old.start - 20) : old.start].replace(FILLER, " ")
-    if any(other.start >= old.end and other.end <= new.start for other in reading.claims):
+    if any(other.start >= old.end and other.end <= new.start for other in figures):
         return False
     led = _FROM.search(before)
     if led and _TO.fullmatch(between) and before[: led.start()].strip():
@@ -125,7 +126,7 @@ def _until_stop(text: str) -> str:
 
 def _is_free(change: Claim, reading: Reading) -> bool:
     """Whether nothing behind a change says that it is of something else."""
-    return _ELSE.match(reading.text.replace(FILLER, " "), change.end) is None
+    return _ELSE.match(reading.text[change.end : change.end + _REACH].replace(FILLER, " ")) is None
 
 
 def _contradicted(old: Claim, new: Claim, change: Claim, reading: Reading) -> str | None:
