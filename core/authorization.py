@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
@@ -15,6 +16,8 @@ from core.team_settings import McpSettings, SourceSettings
 from core.thread_cells import Held
 from core.values import IncomingMessage, Standing, ThreadKey
 
+_OF_YOU = {"source_person": "source_you", "tool_person": "tool_you"}
+"""The sentences about everybody in a question, as they are said of one person to them."""
 Turn = Sequence[Step] | None
 """The steps of the thread's open turn; None without one."""
 
@@ -100,7 +103,8 @@ class Authorizer:
         SlackUnreachable."""
         asked = (self.may_ask(source, thread, {user}) for source in held.sources)
         called = (self.may_call(server, thread, {user}) for server in held.servers)
-        return next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
+        refused = next((verdict for verdict in chain(asked, called) if not verdict), ALLOWED)
+        return replace(refused, phrase=_OF_YOU.get(refused.phrase, refused.phrase))
 
     def all_may_have(self, thread: ThreadKey, held: Held) -> bool:
         """Whether the rules let everybody who reads the thread have this data: all members, and no outsider is there

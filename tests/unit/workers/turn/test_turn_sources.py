@@ -240,6 +240,7 @@ def test_who_may_not_ask_a_source_may_not_follow_up_on_its_rows(asked: Asked, te
     assert follows(world, text) == 0
     assert world.statuses(key) == ["done"]
     assert (REFUSED in world.text(key), "begin a new thread" in world.text(key)) == (True, True)
+    assert "You may not query the data source shop." in world.text(key)
     (line,) = world.store.audit_lines(actor=BEN)
     assert (line.action, line.outcome, line.details) == ("ask", "refused", {"source": "shop"})
     assert follows(world, "and by region?", user=ANA) > 0
