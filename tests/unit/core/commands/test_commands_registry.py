@@ -439,10 +439,17 @@ def test_the_words_for_other_forms_that_people_and_models_are_given_are_commands
 def test_the_words_for_keeping_and_for_ending_schedules_that_models_are_given_are_commands(language: Language) -> None:
     words = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("keep_examples", language))
     found = [command_in(each) for each in words]
-    assert [each and each.name for each in found] == ["remember", "forget", "program", "playbook"]
+    assert [each and each.name for each in found] == ["remember", "forget", "playbook"]
     assert argument_of("playbook", words[-1]) == re.split(r"[:：]\s*", words[-1])[1]
     (end,) = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say("schedule_end_example", language))
     assert command_in(end) == commands()["stop_schedules"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "es", "fr", "ja"])
+@pytest.mark.parametrize(("phrase", "name"), [("program_example", "program"), ("build_example", "build")])
+def test_the_words_for_programs_that_models_are_given_are_commands(phrase: str, name: str, language: Language) -> None:
+    (words,) = re.findall(r"[“„«「]\s*(.+?)\s*[”“»」]", say(phrase, language))
+    assert command_in(words) == commands()[name]
 
 
 @pytest.mark.parametrize(
