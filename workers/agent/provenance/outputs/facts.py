@@ -307,9 +307,11 @@ def settle(facts: Facts) -> None:
         if len(labels) < 2 or _has_statistics([label for label in labels if not isinstance(label, Day)]):
             family.binds = False
     rows = {label for family in facts.families if family.binds and not family.columns for label in family.labels}
+    columns = [label for family in facts.families if family.columns for label in family.labels]
     for family in facts.families:
         own = [label for label in family.labels if not is_total_of(label, family)]
-        family.entities = family.columns and len(own) > 1 and (family.of_values or all(label in rows for label in own))
+        pivoted = family.of_values and not any(_is_less_than_one(label, columns) for label in own)
+        family.entities = family.columns and len(own) > 1 and (pivoted or all(label in rows for label in own))
     counts: dict[tuple[int, int], bool] = {}
     in_percent = {id(grid) for grid in facts.grids if any(fact.unit in ("%", "pp") for fact in grid.facts)}
     for fact in facts.facts:
@@ -321,6 +323,14 @@ def settle(facts: Facts) -> None:
                 counts[column] = _are_counts([fact] if fact.grid is None else fact.grid.column(fact.column) or [fact])
             rate = not counts[column]
         fact.percent = fact.percent or fact.unit in ("%", "pp") or rate
+
+
+def _is_less_than_one(label: Label, labels: Iterable[Label]) -> bool:
+    """Whether a label is a period, or one of these has all its words and more: "2024 (trips)" is beside "2024"."""
+    if isinstance(label, Day):
+        return True
+    words = set(label)
+    return any(not isinstance(other, Day) and words < set(other) for other in labels)
 
 
 _COUNT_OR_RATE = frozenset(("conversion", "return", "missing"))
