@@ -165,7 +165,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def test_a_mention_is_answered_through_rq_and_the_service_stops_in_order(tmp_path: Path, redis_url: str) -> None:
     with service(tmp_path, redis_url, [[call("run_python", code=COUNT), call("finish", report="It ran.")]]) as running:
-        assert "worker ready" in running.log.read_text()
+        running.wait_for(lambda: "worker ready" in running.log.read_text(), "the line that follows the file")
         key = running.ask("run something")
         running.answered(key)
         assert [cell.stdout.strip() for cell in running.cells(key)] == ["ran 1"]
