@@ -15,7 +15,7 @@ from core.phrases import say
 from core.rows import money
 from core.slack.views.memory import proposal_message
 from core.slack.writing.uploads import Upload
-from core.steps import Asked, Finished, Proposed, Step
+from core.steps import Asked, FileAbstract, Finished, Proposed, Step
 from core.telemetry import get_logger
 from core.values import FileRef, Language
 from workers.agent.guards import REQUIREMENT_FILE
@@ -90,14 +90,12 @@ def _of_thread(thread: CommandThread) -> tuple[str, str] | None:
 
     Raises BlobsUnreachable.
     """
-    steps = (step for steps in effective_steps(thread.turns) for step in steps)
-    found = [file for file in files_of(steps) if file.path.casefold().endswith(REQUIREMENT_FILE)]
+    found = [file for file in _thread_files(thread) if file.path.casefold().endswith(REQUIREMENT_FILE)]
     if not found:
         return None
-    with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-        copy = Path(folder) / "file"
-        thread.context.blobs.fetch(found[-1].sha256, copy)
-        return Path(found[-1].path).name, copy.read_bytes()[:_FILE_BYTES].decode("utf-8", errors="replace")
+    newest = found[-1]
+    content = thread.context.blobs.get(newest.sha256)[:_FILE_BYTES]
+    return Path(newest.path).name, content.decode("utf-8", errors="replace")
 
 
 def asking(
@@ -229,9 +227,13 @@ def told_problems(error: RequirementWrong) -> str:
 
 def _files(thread: CommandThread) -> list[str]:
     """The descriptions of the thread's files, as the analyst reads them. Of equal names the newest counts."""
-    steps = (step for steps in effective_steps(thread.turns) for step in steps)
-    found = {file.path: file for file in files_of(steps)}
+    found = {file.path: file for file in _thread_files(thread)}
     return file_blocks(tuple(found.values()), _FILES_CHARS)
+
+
+def _thread_files(thread: CommandThread) -> tuple[FileAbstract, ...]:
+    """The files that people gave in the thread, oldest first."""
+    return tuple(files_of(step for steps in effective_steps(thread.turns) for step in steps))
 
 
 def _fetched(thread: CommandThread, file: FileRef) -> str | None:

@@ -23,8 +23,8 @@ def contradictions(report: str) -> tuple[Contradiction, ...]:
     levels, a figure and the two others of its row.
     """
     reading = read_report(report)
-    found = [one for table in tables_of(reading) for one in (*in_rows_of_totals(table, reading),
-             *beside_tables(table, reading), *in_rows(table, reading))]  # fmt: skip
+    checks = (in_rows_of_totals, beside_tables, in_rows)
+    found = [one for table in tables_of(reading) for check in checks for one in check(table, reading)]
     return tuple(dict.fromkeys((*found, *in_sentences(reading))))
 
 

@@ -57,9 +57,3 @@ NO_SUM = re.compile(
     re.IGNORECASE,
 )
 """Headings of columns that do not add up."""
-SHARE = re.compile(
-    r"\b(?:share|proportion|of (?:the )?total|anteil\w*|part|proporci[oó]n|participaci[oó]n|cuota|porcentaje)\b|"
-    r"割合|構成比|シェア|占比|份额|比例|占",
-    re.IGNORECASE,
-)
-"""Headings of columns of parts of a whole."""
