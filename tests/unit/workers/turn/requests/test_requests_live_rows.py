@@ -140,7 +140,7 @@ def test_who_may_not_ask_a_source_schedules_no_report_from_it(new_world: NewWorl
         shop.schedule()
         shop.world.say("every Friday 9:00 run this again", thread=shop.key, user=BEN)
         shop.world.settle(shop.key)
-        assert "may query the data source shop" in shop.said()
+        assert "You may not query the data source shop" in shop.said()
         assert [each.owner for each in shop.world.store.schedules(shop.key.id)] == [ANA]
     finally:
         shop.close()
