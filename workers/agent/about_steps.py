@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeGuard
 
@@ -36,14 +35,13 @@ from core.steps import (
 )
 from core.thread_cells import Held, answered_calls
 from core.values import FileRef, StoredFile
+from workers.agent.allowed_cells import needs_a_yes
 from workers.agent.code.source import assigned_names
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
 
 _MOST_HOURS = 48
-_YES = re.compile(r"(?:This statement on|Each call of) \S{1,100} needs a person's yes\.")
-"""How a cell is told that people are asked about its statement or call; a test holds the two together."""
 
 
 def cells(steps: Sequence[Step]) -> list[CellRan]:
@@ -78,45 +76,6 @@ def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
         elif cell.status == "ok" and cell.title in tries:
             found[cell.cell_id] = tries.pop(cell.title)
     return found
-
-
-def needs_a_yes(cell: CellRan) -> bool:
-    """Whether a cell ended only because a person is asked about its statement or its call."""
-    return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
-
-
-def approved_cells(steps: Sequence[Step]) -> list[CellRan]:
-    """The cells of a turn that ran because a person let them run."""
-    return _let_run(steps)[0]
-
-
-def is_let_run(steps: Sequence[Step], code: str) -> bool:
-    """Whether a yes to this code still counts: see `_let_run`."""
-    return code in _let_run(steps)[1]
-
-
-def _let_run(steps: Sequence[Step]) -> tuple[list[CellRan], set[str]]:
-    """The cells that ran on a person's yes, and the code whose yes still counts.
-
-    It counts once more when the cell ended because a person was asked about its statement or its call, and that person
-    said yes, too. The error alone says nothing: a cell can raise it itself. Each command of a shell is asked about.
-    """
-    asked = {step.call_id: step.approval for step in steps if isinstance(step, Questioned) and step.approval}
-    said: set[str] = set()
-    stopped, again = "", set[str]()
-    found: list[CellRan] = []
-    for step in steps:
-        if isinstance(step, Decided) and step.outcome in ("run", "edited") and (on := asked.get(step.call_id)):
-            said.add(on.call)
-            if on.what == "statement" and stopped:
-                again.add(stopped)
-        elif isinstance(step, CellRan) and not step.is_own:
-            is_approved = (bool(step.call_id) and step.call_id in said) or step.code in again
-            if is_approved:
-                found.append(step)
-            again.discard(step.code)
-            stopped = step.code if is_approved and needs_a_yes(step) and step.language == "python" else ""
-    return found, again
 
 
 def failed_cells(steps: Sequence[Step]) -> list[CellRan]:

@@ -14,6 +14,7 @@ next worker resumes a turn by asking again.
       it is a cell that a plan came with              → RecordPlan first
       the team reviews in stages                      → AskApproval for plan and stages (`staged_review.py`)
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
+      it stopped to ask about a statement, and got a yes → RunCell once more, without the model
       a report                                        → it is checked, then posted (`finishing.py`)
       a report that is off the channel's layout       → CorrectModel "layout" once, then it is laid out by us
       a report may be posted, a second way is wanted  → AskModel "route", RunRoute, then Finish
@@ -59,7 +60,7 @@ from core.steps import (
     Questioned,
 )
 from workers.agent import debugging, guards
-from workers.agent.about_steps import asks_analyst, is_let_run, only_unreadable_files, pending_command
+from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -78,6 +79,7 @@ from workers.agent.actions import (
     RunCell,
     Wait,
 )
+from workers.agent.allowed_cells import is_let_run, last_runs, runs_again
 from workers.agent.cell_functions import cell_function
 from workers.agent.code.risks import Touched, touched
 from workers.agent.common_actions import ask_approval, correct
@@ -130,6 +132,7 @@ def _next(turn: Turn) -> Action:
     if episode is not None:
         intents = read_reply(episode.reply, episode.number).intents
         done = {step.call_id for step in episode.steps if isinstance(step, CellRan | Corrected | Questioned)}
+        done -= runs_again(episode.steps)
         for intent in intents:
             if intent.call_id not in done:
                 return _follow(turn, episode, intent, alone=_is_alone(turn, intent, intents))
@@ -257,7 +260,9 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
 def _why_skipped(episode: Episode) -> str:
     """Why the cells that are left of a reply do not run: one before "failed", or the people were "asked". "" if they
     do."""
-    if any(isinstance(step, CellRan) and step.status != "ok" and not step.is_own for step in episode.steps):
+    again = runs_again(episode.steps)
+    ended = (cell for cell in last_runs(episode.steps) if not cell.is_own and cell.call_id not in again)
+    if any(cell.status != "ok" for cell in ended):
         return "failed"
     asked = any(isinstance(step, Questioned) and not step.call_id.startswith(OUR_CALLS) for step in episode.steps)
     return "asked" if asked else ""

@@ -33,8 +33,9 @@ from core.steps import (
     total_spent,
 )
 from core.values import Language
-from workers.agent.about_steps import cells_run, needs_a_yes, repairs_of, statements_of
+from workers.agent.about_steps import cells_run, repairs_of, statements_of
 from workers.agent.actions import RunCell
+from workers.agent.allowed_cells import last_runs, needs_a_yes
 from workers.agent.replies.plans import lines_of
 from workers.agent.text import last_line, spoken_line
 from workers.agent.turn import Told
@@ -108,11 +109,11 @@ def progress_of(
         (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
     )
     repairs = repairs_of(steps)
-    mended = {cell for tries in repairs.values() for cell in tries}
+    unseen = _ran_again(steps, running).union(*repairs.values())
     tasks = [
         task
         for n, step in enumerate(steps)
-        if n >= opening and not (isinstance(step, CellRan) and step.cell_id in mended)
+        if n >= opening and not (isinstance(step, CellRan) and step.cell_id in unseen)
         for task in _tasks_of(n, step, language, told)
     ]
     took = {step.cell_id: step.duration_s for step in steps if isinstance(step, CellRan)}
@@ -184,6 +185,13 @@ def _open_steps(steps: Sequence[Step], running: RunCell | None) -> list[TaskView
         TaskView(f"plan-{line.number}", f"{line.number}. {line.step.title}", "pending", line.step.shows)
         for line in left
     ]
+
+
+def _ran_again(steps: Sequence[Step], running: RunCell | None) -> set[str]:
+    """The cells that stopped to ask a person, and that ran again or run again right now."""
+    last, now = last_runs(steps), running.call_id if running else None
+    asked = [step for step in steps if isinstance(step, CellRan) and needs_a_yes(step)]
+    return {cell.cell_id for cell in asked if cell not in last or cell.call_id == now}
 
 
 def _tasks_of(number: int, step: Step, language: Language, told: Told) -> list[TaskView]:

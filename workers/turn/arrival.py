@@ -12,6 +12,7 @@ from core.steps import CellRan, Commanded, Corrected, Inherited, Moved, ShellIs,
 from core.telemetry import get_logger
 from core.values import Language, Lease
 from workers.agent.about_steps import cells, cells_not_in, has_shell
+from workers.agent.allowed_cells import runs_again
 from workers.agent.replies.parse import read_reply
 from workers.agent.turn import episodes
 from workers.turn.context import TurnContext
@@ -111,7 +112,7 @@ def _asks_for_a_cell(steps: Sequence[Step]) -> bool:
         return False
     answered = {step.call_id for step in found[-1].steps if isinstance(step, CellRan | Corrected)}
     asked = read_reply(found[-1].reply, found[-1].number).intents
-    return any(intent.call_id not in answered for intent in asked)
+    return any(intent.call_id not in answered - runs_again(found[-1].steps) for intent in asked)
 
 
 def lacks_cells(begun: Iterable[str], turns: Sequence[Sequence[Step]]) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from core.phrases import say
 from core.steps import CellRan, DataCheck, Step
-from workers.agent.about_steps import is_new_shell, metrics_otherwise, needs_a_yes, without_rows
+from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
+from workers.agent.allowed_cells import needs_a_yes
 from workers.agent.code.source import assigned_names
 from workers.agent.hints import hint, near_values, needs_an_admin, waits_for_its_source
 from workers.agent.text import clip, fenced_off, one_line, shares, without_repeats

@@ -43,6 +43,7 @@ from core.steps import (
 )
 from workers.agent import stages
 from workers.agent.actions import Message
+from workers.agent.allowed_cells import last_runs
 from workers.agent.code.source import assigned_names
 from workers.agent.hints import error_line
 from workers.agent.pictures import picture_message, shown_charts
@@ -368,7 +369,7 @@ def _pictures(turn: Turn, steps: Sequence[Step], charts: frozenset[str], detail:
 
 
 def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step], charts: frozenset[str]) -> Block:
-    cells = [step for step in episode.steps if isinstance(step, CellRan)]
+    cells = last_runs(episode.steps)
     stays = any(isinstance(step, Asked | Noted | Finished | Questioned) for step in episode.steps)
     return Block(
         lambda detail: [
@@ -526,8 +527,9 @@ def _fenced(intent: Intent) -> str:
 
 def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step], detail: Detail) -> str:
     """The result of one intent, "" when there is none (yet)."""
+    ended = {step.call_id: step for step in episode.steps if isinstance(step, CellRan | Corrected)}
     for place, step in enumerate(episode.steps):
-        if isinstance(step, CellRan) and step.call_id == intent.call_id:
+        if isinstance(step, CellRan) and step is ended.get(intent.call_id):
             if step.left_out:
                 return turn.prompts.render("left_out_cell")
             seen = observation(turn, step, _before(thread, step), detail.observation)
@@ -595,7 +597,7 @@ def _said(turn: Turn, name: str, asked: Asked, detail: Detail, **variables: obje
 def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> Iterator[str]:
     """What an episode holds beside the results of its calls: messages that joined, their files, corrections."""
     waiting: Questioned | None = None
-    for step in episode.steps:
+    for place, step in enumerate(episode.steps):
         if _is_left_out(step):
             waiting = None if isinstance(step, Asked) else waiting
             continue
@@ -608,7 +610,7 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
                 yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
             waiting = None
         elif isinstance(step, Decided):
-            if text := _after_decision(turn, step):
+            if text := _after_decision(turn, step, episode.steps[:place], episode.steps[place:]):
                 yield text
             waiting = None
         elif text := _beside_calls(turn, step, thread, detail):
@@ -626,11 +628,14 @@ def _beside_calls(turn: Turn, step: Step, thread: Sequence[Step], detail: Detail
     return ""
 
 
-def _after_decision(turn: Turn, decided: Decided) -> str:
+def _after_decision(turn: Turn, decided: Decided, before: Sequence[Step], since: Sequence[Step]) -> str:
     """What a decision says beside its call: whether a statement may run, or the stage of this turn that comes now; ""
-    for any other."""
+    for any other. `before` and `since` are the other steps of its reply."""
     if decided.call_id.startswith(CONFIRM_CALL):
-        return turn.prompts.render("confirmed", outcome=decided.outcome)
+        asked = next((step for step in reversed(before) if isinstance(step, CellRan)), None)
+        ran = any(isinstance(step, CellRan) and asked and step.call_id == asked.call_id for step in since)
+        outcome = "ran" if ran and decided.outcome == "run" else decided.outcome
+        return turn.prompts.render("confirmed", outcome=outcome, made=bool(asked and asked.tool_calls))
     if decided not in turn.steps:
         return ""
     steps = turn.steps[: turn.steps.index(decided) + 1]

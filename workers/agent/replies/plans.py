@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from core.steps import CellRan, Planned, PlanStep, Step
+from core.steps import Planned, PlanStep, Step
 from workers.agent.actions import RunCell
+from workers.agent.allowed_cells import last_runs, needs_a_yes
 from workers.agent.replies.intents import Intent, RunPython
 from workers.agent.stages import MOST_READ, MOST_STAGES, read_stages
 from workers.agent.text import clean, one_line
@@ -79,7 +80,7 @@ def lines_of(steps: Sequence[Step], running: RunCell | None = None) -> list[Plan
         return []
     states: list[State] = ["open"] * len(plan.steps)
     behind = steps[max(place for place, step in enumerate(steps) if step is plan) :]
-    ran = [(step.plan_step, step.status) for step in behind if isinstance(step, CellRan) and not step.is_own]
+    ran = [(cell.plan_step, cell.status) for cell in last_runs(behind) if not cell.is_own and not needs_a_yes(cell)]
     for number, status in [*ran, *([(running.plan_step, "ok")] if running else [])]:
         at = number - 1 if 0 < number <= len(states) else _first_left(states)
         if at is not None and status != "undone":

@@ -26,7 +26,8 @@ from core.steps import (
     TableData,
 )
 from core.thread_cells import since_reset
-from workers.agent.about_steps import Turns, approved_cells, cells
+from workers.agent.about_steps import Turns, cells
+from workers.agent.allowed_cells import approved_cells
 from workers.agent.code.chance import draws, reads_clock
 from workers.agent.code.program import Part, ended_in_a_line, program
 from workers.agent.code.risks import touched

@@ -534,7 +534,10 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         ],
         "stage_sent_back": [{"author": "Ben", "hint": "> by month"}, {"author": "Ben", "hint": ""}],
         "plan_first": [{"native_tools": True}, {"native_tools": False}],
-        "confirmed": [{"outcome": outcome} for outcome in ("run", "skip", "expired", "other")],
+        "confirmed": [
+            *({"outcome": outcome, "made": False} for outcome in ("run", "ran", "skip", "expired", "other")),
+            {"outcome": "run", "made": True},
+        ],
         "undone": [{"author": "Ana", "title": "Sum by region"}],
         "inherited": [
             {"author": "Ana", "cells": [], "other": []},

@@ -75,6 +75,16 @@ def test_a_cell_that_only_asks_for_a_yes_is_not_shown_as_failed() -> None:
     assert (task.status, task.output) == ("complete", "Asked for a yes")
 
 
+def test_a_cell_that_runs_again_after_a_yes_has_one_line() -> None:
+    error = "RequestRefused: This statement on crm needs a person's yes."
+    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    again = RunCell(asks.call_id, "c2", asks.title, asks.code)
+    ran = RAN.model_copy(update={"call_id": asks.call_id, "title": asks.title})
+    running = progress_of([ASKED, asks], "en", running=again).tasks
+    done = progress_of([ASKED, asks, ran], "en", "done").tasks
+    assert [[(task.id, task.title) for task in tasks] for tasks in (running, done)] == [[("c2", "Load")]] * 2
+
+
 def test_only_a_running_turn_can_be_stopped_on_its_card(golden: Golden) -> None:
     running = progress_blocks(progress_of(STEPS, "en", note="…"), "T1:C1:1.0/t1")
     golden("blocks/progress_stoppable.json", drawn(running))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
-from core.steps import CellRan, Moved, Replied, Step, ToolCall
+from core.steps import CONFIRM_CALL, CellRan, Decided, Moved, Replied, Step, ToolCall
 from core.values import Lease, ThreadKey
 from workers.models.scripted import ScriptedModel
 from workers.turn.arrival import goes_further, lacks_cells
@@ -136,6 +136,13 @@ def replied(*calls: str) -> Step:
     return Replied(purpose="act", calls=tuple(asked))
 
 
+STOPPED = CellRan(
+    call_id="1", cell_id=f"{TURN}/c1", title="", code="", status="error", error_name="RequestRefused",
+    error="RequestRefused: This statement on crm needs a person's yes.",
+)  # fmt: skip
+YES = Decided(call_id=f"{CONFIRM_CALL}1", outcome="run", user="U1", author="Ana", ts="9.0")
+
+
 @pytest.mark.parametrize(
     ("begun", "steps", "is_ahead"),
     [
@@ -145,6 +152,7 @@ def replied(*calls: str) -> Step:
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied(), ran(f"{TURN}/c1")], True),
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied(), ran(f"{TURN}/c1"), replied()], False),
         ([f"{TURN}/c1", f"{TURN}/c2"], [replied("1", "2"), ran(f"{TURN}/c1")], False),
+        ([f"{TURN}/c1", f"{TURN}/c2"], [replied(), STOPPED, YES], False),
         ([f"{TURN}/c1"], [Replied(purpose="act", text="```python\nx = 1\n```")], False),
         ([f"{TURN}/c1:team", f"{TURN}:files:0123456789ab"], [], False),
         (["T1:C1:1.1/t3/c1"], [replied()], True),

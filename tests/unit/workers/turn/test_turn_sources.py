@@ -605,22 +605,49 @@ def told(world: World) -> str:
 
 
 def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: Asked) -> None:
-    world = asked(COUNT, COUNT, more=STRICT)
+    world = asked(COUNT, more=STRICT)
     key = world.key  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"]
     assert 'SELECT COUNT(*) AS n FROM "main"."orders"' in world.text(key)
     assert "needs a person's yes" in error_of(world)
     assert world.steps(key, "queried") == []
     answers(world, RUN)
-    assert "The code is not at fault" in told(world)
     assert world.statuses(key) == ["done"]
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
     assert [step["outcome"] for step in world.steps(key, "decided")] == ["run"]
-    assert "The person allowed it" in told(world)
+    assert "this cell ran once more by itself" in told(world)
+    assert "needs a person's yes" not in told(world)
+    requests = [request.purpose for request in world.model.requests]  # type: ignore[attr-defined]
+    assert requests.count("act") == 2, "the model is asked again once the rows are there"
+
+
+def test_the_other_cells_of_a_reply_run_after_the_one_that_waited(asked: Asked) -> None:
+    replies = {"calls": (*COUNT["calls"], *cell("print('next', 40 + 2)")["calls"])}
+    world = asked(replies, more=STRICT)
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n", "next 42\n"]
+    assert world.steps(world.key, "corrected") == []  # type: ignore[attr-defined]
+
+
+def test_the_other_cells_of_a_reply_do_not_run_when_the_statement_is_skipped(asked: Asked) -> None:
+    replies = {"calls": (*COUNT["calls"], *cell("print('next', 40 + 2)")["calls"])}
+    world = asked(replies, more=STRICT)
+    answers(world, SKIP)
+    assert [step["stdout"] for step in ran(world)] == [""]
+
+
+def test_a_cell_that_keeps_to_itself_that_it_was_refused_goes_to_the_model(asked: Asked) -> None:
+    quiet = cell(
+        "try:\n    print(query('select count(*) as n from orders').n[0])\nexcept Exception as e:\n    print(str(e)[:9])"
+    )
+    world = asked(quiet, COUNT, more=STRICT)
+    answers(world, RUN)
+    assert next(step["stdout"] for step in ran(world)) == "This stat\n"
+    assert "Run the same cell again, unchanged" in told(world)
 
 
 def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:
-    world = asked(COUNT, COUNT, more=STRICT)
+    world = asked(COUNT, more=STRICT)
     key = world.key  # type: ignore[attr-defined]
     answers(world, RUN, user=BEN)
     world.say(f" {RUN.upper()} ", thread=key, user=BEN)
@@ -666,19 +693,19 @@ def test_a_yes_that_comes_too_late_runs_nothing_and_the_model_is_told_once_the_t
 
 def test_a_yes_counts_for_this_statement_alone(asked: Asked) -> None:
     other = cell("print(query('select max(amount) as n from orders').n[0])")
-    world = asked(COUNT, other, other, more=STRICT)
+    world = asked(COUNT, other, more=STRICT)
     key = world.key  # type: ignore[attr-defined]
     answers(world, RUN)
-    assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
+    assert (world.statuses(key), len(world.steps(key, "queried"))) == (["waiting"], 1)
     answers(world, RUN)
-    assert [step["stdout"] for step in ran(world)] == ["", "", "99.99\n"]
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n", "", "99.99\n"]
 
 
 def test_a_cell_with_several_statements_has_each_of_them_asked_for(asked: Asked) -> None:
     both = cell(
         "a = query('select 1 as n').n[0]\nb = query('select 2 as n').n[0]\nprint(a + b, len(sample('orders', 2)))"
     )
-    world = asked(both, both, both, both, more=STRICT)
+    world = asked(both, more=STRICT)
     for _ in range(3):
         assert world.statuses(world.key) == ["waiting"]  # type: ignore[attr-defined]
         answers(world, RUN)
@@ -701,7 +728,7 @@ def test_a_statement_too_long_to_be_read_is_not_asked_for(asked: Asked) -> None:
 def test_a_question_about_a_statement_is_not_lost_with_its_worker(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = asked(COUNT, COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
+    world = asked(COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
     key = world.key  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"]
     assert sum("May this query run" in message_text(m) for m in world.messages(key, ours=True)[1:]) == 1
@@ -941,7 +968,7 @@ def duckdb_url(tmp_path: Path) -> Iterator[str]:
 def test_a_statement_of_many_expected_rows_waits_for_a_yes_and_a_small_one_does_not(
     asked: Asked, duckdb_url: str
 ) -> None:
-    world = asked(COUNT, CROSSED, CROSSED, more=ABOVE_ROWS, url=duckdb_url)
+    world = asked(COUNT, CROSSED, more=ABOVE_ROWS, url=duckdb_url)
     key = world.key  # type: ignore[attr-defined]
     assert "goes through more than 10 rows waits for a person" in prompt(world)
     assert [len(step["statements"]) for step in ran(world)] == [1, 0]

@@ -200,7 +200,7 @@ def test_start_up_code_of_somebody_else_calls_no_tool_in_the_askers_name(asked: 
 
 
 def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path: Path) -> None:
-    world = asked(CLOSE, CLOSE, CLOSE)
+    world = asked(CLOSE, CLOSE)
     key = world.key  # type: ignore[attr-defined]
     assert (world.statuses(key), closed(tmp_path)) == (["waiting"], [])
     (question,) = [message_text(each) for each in world.messages(key) if "[Make the call]" in message_text(each)]
@@ -209,11 +209,24 @@ def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path
     world.decide(key, "run")
     world.settle(key)
     assert closed(tmp_path) == ["7"]
-    assert "The code is not at fault" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
+    assert "this cell ran once more by itself" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"], "the same call again is asked again"
     world.decide(key, "skip")
     world.settle(key)
     assert (world.statuses(key), closed(tmp_path)) == (["done"], ["7"])
+
+
+def test_a_cell_that_made_a_call_before_it_stopped_does_not_run_again_by_itself(asked: Asked, tmp_path: Path) -> None:
+    """The first call would be made, or asked for, twice."""
+    two = cell("a = tool('tickets.close', ticket=7)\nb = tool('tickets.close', ticket=8)")
+    world = asked(two, cell("b = tool('tickets.close', ticket=8)"))
+    key = world.key  # type: ignore[attr-defined]
+    for _ in range(2):
+        assert world.statuses(key) == ["waiting"]
+        world.decide(key, "run")
+        world.settle(key)
+    assert closed(tmp_path) == ["7", "8"]
+    assert "do not make those again" in str(world.model.requests[-2].messages)  # type: ignore[attr-defined]
 
 
 def test_a_call_that_a_person_refused_is_not_made(asked: Asked, tmp_path: Path) -> None:

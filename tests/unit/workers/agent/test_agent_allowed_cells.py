@@ -1,0 +1,101 @@
+"""Which cells people allowed, and which one runs again once its statement got a yes."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.steps import (
+    CONFIRM_CALL,
+    Approval,
+    CellRan,
+    Corrected,
+    Decided,
+    Moved,
+    Questioned,
+    Step,
+    ToolRan,
+    Undone,
+)
+from workers.agent.allowed_cells import last_runs, runs_again
+
+QUESTION = Questioned(
+    call_id=f"{CONFIRM_CALL}1",
+    question="May it run?",
+    approval=Approval(what="statement", title="crm", code="SELECT 1"),
+)
+YES = Decided(call_id=QUESTION.call_id, outcome="run", user="U1", author="Ana", ts="9.0")
+NO = YES.model_copy(update={"outcome": "skip"})
+OTHER = YES.model_copy(update={"outcome": "other"})
+REFUSED = "RequestRefused: This statement on crm needs a person's yes."
+
+
+def cell(number: int, call_id: str = "a", **changed: object) -> CellRan:
+    ran = CellRan(call_id=call_id, cell_id=f"t/c{number}", title="Read", code="query(q)", status="ok")
+    return ran.model_copy(update=changed)
+
+
+def stopped(number: int = 1, call_id: str = "a", **changed: object) -> CellRan:
+    refused = {"status": "error", "error": REFUSED, "error_name": "RequestRefused"}
+    return cell(number, call_id, **refused, **changed)
+
+
+CALLED = ToolRan(server="crm", tool="close", arguments="{}", asked="a" * 64, number=1, state="ended")
+
+
+@pytest.mark.parametrize(
+    ("steps", "again"),
+    [
+        ((QUESTION, stopped(), YES), {"a"}),
+        ((QUESTION, YES, stopped()), {"a"}),
+        ((QUESTION, stopped(), NO), set()),
+        ((QUESTION, stopped(), OTHER), set()),
+        ((QUESTION, stopped()), set()),
+        ((QUESTION, stopped(), YES, cell(2)), set()),
+        ((QUESTION, stopped(), YES, QUESTION, stopped(2)), set()),
+        ((QUESTION, stopped(), YES, QUESTION, stopped(2), YES), {"a"}),
+        ((QUESTION, stopped(), YES, cell(2, status="error", error="ValueError: no", error_name="ValueError")), set()),
+        ((QUESTION, cell(1), YES), set()),
+        ((QUESTION, stopped(), YES, Corrected(reason="out_of_cells", text="no more", call_id="a")), set()),
+        ((QUESTION, stopped(tool_calls=(CALLED,)), YES), set()),
+        ((QUESTION, stopped(language="bash"), YES), set()),
+        ((QUESTION, stopped(left_out=True), YES), set()),
+        ((QUESTION, stopped(), YES, Moved(node="b", came=True)), {"a"}),
+        ((QUESTION, stopped(), YES, Moved(node="b", came=True, lost=("df",))), set()),
+        ((QUESTION, stopped(), Undone(cell_id="t/c0", title="Load", user="U1", author="Ana", ts="9.0"), YES), set()),
+        ((stopped(), YES), {"a"}),
+    ],
+    ids=[
+        "a yes",
+        "a yes before the cell had ended",
+        "a no",
+        "other words",
+        "no answer yet",
+        "it ran",
+        "it waits for its second statement",
+        "its second statement got a yes too",
+        "it failed by itself",
+        "it ended well although it was refused",
+        "it may not run any more",
+        "it had called a tool",
+        "a command of a shell",
+        "somebody left it out",
+        "the session moved, and all came along",
+        "variables did not come along",
+        "somebody took a cell back meanwhile",
+        "the question is not among these steps",
+    ],
+)
+def test_a_cell_runs_again_only_after_a_yes_to_the_statement_that_stopped_it(
+    steps: tuple[Step, ...], again: set[str]
+) -> None:
+    assert runs_again(steps) == again
+
+
+def test_a_cell_that_stopped_to_ask_gives_way_to_the_run_that_followed() -> None:
+    first, second, other = stopped(1), cell(2), stopped(3, "b")
+    assert last_runs((QUESTION, first, YES, second, QUESTION, other)) == [second, other]
+
+
+def test_a_cell_that_failed_stays_beside_a_later_one_of_the_same_call() -> None:
+    first = cell(1, status="error", error="ValueError: no", error_name="ValueError")
+    assert last_runs((first, cell(2))) == [first, cell(2)]

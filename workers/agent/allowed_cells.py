@@ -1,0 +1,97 @@
+"""Cells and the yes that they wait for: which ones people let run, which one stopped to ask, and runs again. Pure.
+
+Two rules ask people. The team's policy asks before a cell (`decide.py`). A data source or a tool can ask about a single
+statement or call: then the cell has begun, is told that a person is asked, and ends. After the yes it runs again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.steps import CONFIRM_CALL, CellRan, Corrected, Decided, Forgot, Moved, Questioned, Step, Undone
+
+_YES = re.compile(r"(?:This statement on|Each call of) \S{1,100} needs a person's yes\.")
+"""How a cell is told that people are asked about its statement or call; a test holds the two together."""
+
+
+def needs_a_yes(cell: CellRan) -> bool:
+    """Whether a cell ended only because a person is asked about its statement or its call."""
+    return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
+
+
+def runs_again(steps: Sequence[Step]) -> frozenset[str]:
+    """The calls of a reply whose cell is to run once more without the model: it ended because a person was asked about
+    a statement, and they said yes since.
+
+    A cell that called a tool before it ended is left to the model, because a tool is not called twice by itself. So is
+    one whose variables are not what they were.
+    """
+    again: set[str] = set()
+    stopped, is_allowed = "", False
+    for step in steps:
+        if isinstance(step, Questioned) and step.call_id.startswith(CONFIRM_CALL):
+            is_allowed = False
+        elif isinstance(step, Decided) and step.call_id.startswith(CONFIRM_CALL):
+            is_allowed = step.outcome == "run"
+            if is_allowed and stopped:
+                again.add(stopped)
+            stopped = ""
+        elif isinstance(step, CellRan) and not step.is_own:
+            again.discard(step.call_id)
+            stopped = step.call_id if _may_run_again(step) else ""
+            if is_allowed and stopped:  # somebody said yes before the cell had ended
+                again.add(stopped)
+            is_allowed = False
+        elif isinstance(step, Undone | Forgot) or (isinstance(step, Moved) and not step.is_whole):
+            again.clear()
+            stopped, is_allowed = "", False
+        elif isinstance(step, Corrected):
+            again.discard(step.call_id or "")
+    return frozenset(again)
+
+
+def _may_run_again(cell: CellRan) -> bool:
+    is_asked = needs_a_yes(cell) and cell.language == "python"
+    return is_asked and not cell.tool_calls and not cell.left_out
+
+
+def last_runs(steps: Sequence[Step]) -> list[CellRan]:
+    """The cells among these steps, without those that stopped to ask and that ran again for the same call."""
+    last = {step.call_id: step.cell_id for step in steps if isinstance(step, CellRan)}
+    ran = (step for step in steps if isinstance(step, CellRan))
+    return [cell for cell in ran if not needs_a_yes(cell) or last[cell.call_id] == cell.cell_id]
+
+
+def approved_cells(steps: Sequence[Step]) -> list[CellRan]:
+    """The cells of a turn that ran because a person let them run."""
+    return _let_run(steps)[0]
+
+
+def is_let_run(steps: Sequence[Step], code: str) -> bool:
+    """Whether a yes to this code still counts: see `_let_run`."""
+    return code in _let_run(steps)[1]
+
+
+def _let_run(steps: Sequence[Step]) -> tuple[list[CellRan], set[str]]:
+    """The cells that ran on a person's yes, and the code whose yes still counts.
+
+    It counts once more when the cell ended because a person was asked about its statement or its call, and that person
+    said yes, too. The error alone says nothing: a cell can raise it itself. Each command of a shell is asked about.
+    """
+    asked = {step.call_id: step.approval for step in steps if isinstance(step, Questioned) and step.approval}
+    said: set[str] = set()
+    stopped, again = "", set[str]()
+    found: list[CellRan] = []
+    for step in steps:
+        if isinstance(step, Decided) and step.outcome in ("run", "edited") and (on := asked.get(step.call_id)):
+            said.add(on.call)
+            if on.what == "statement" and stopped:
+                again.add(stopped)
+        elif isinstance(step, CellRan) and not step.is_own:
+            is_approved = (bool(step.call_id) and step.call_id in said) or step.code in again
+            if is_approved:
+                found.append(step)
+            again.discard(step.code)
+            stopped = step.code if is_approved and needs_a_yes(step) and step.language == "python" else ""
+    return found, again
