@@ -42,8 +42,8 @@ class QueueStatus:
         self._slack_of = slack_of
 
     def show(self, waiting: Sequence[QueuedThread], held_back: Mapping[str, OwnLimit]) -> None:
-        """Show each thread its place, and the limit in `held_back` that it waits for. `waiting` is the queue, the next
-        thread first."""
+        """Show each thread its place, or the limit in `held_back` that it waits for: its place says nothing then.
+        `waiting` is the queue, the next thread first."""
         if not self._redis.set(_TURN, "1", nx=True, px=int(TURN_S * 1000)):
             return
         shown = {_text(thread): _text(place) for thread, place in self._redis.hgetall(_SHOWN).items()}
@@ -52,7 +52,7 @@ class QueueStatus:
         now, left = datetime.now(UTC), MOST_AT_ONCE
         for place, queued in enumerate(waiting, start=1):
             limit = held_back.get(queued.thread_id)
-            here = f"{place}{limit or ''}"
+            here = limit or f"{place}"
             before, _, at = shown.get(queued.thread_id, "").partition(" ")
             fresh = before == here and time.time() - float(at or 0) < REPEAT_S
             if fresh or (now - queued.since).total_seconds() < SHOW_AFTER_S:

@@ -231,6 +231,7 @@ def test_a_thread_says_that_it_waits_for_its_person_or_its_channel_and_again_whe
     said = [text for _, text in slack.shown]
     assert ["worker" in said[0], "same person" in said[1], "this channel" in said[2]] == [True] * 3
     assert len(said) == 3
+    assert not any(map(str.isdigit, said[1] + said[2])), "its place in the whole queue says nothing then"
 
 
 def test_a_thread_is_held_back_by_its_own_limits_not_by_the_limit_in_all(node: Node) -> None:
