@@ -141,7 +141,13 @@ class Broker:
                 except Refused:
                     if not connection.forget():
                         raise
-                    return self._answer(pool.source, connection, request, limits, grows)  # a table may be new
+                    answer = self._answer(pool.source, connection, request, limits, grows)  # a table may be new
+                    self._knowledge(pool.source).doubt()
+                    return answer
+                except StatementFailed as error:
+                    if error.unknown:  # a column may have another name now
+                        self._knowledge(pool.source).doubt()
+                    raise
             finally:
                 job.uses(None)
 

@@ -23,6 +23,9 @@ log = get_logger(__name__)
 
 KNOWN_S = 600.0
 """So old may be what is known of tables and of the dictionary's files."""
+DOUBTED_S = 60.0
+"""So old may be what is known once a statement has shown that it may be outdated: models name columns that never were,
+and a large schema takes seconds."""
 METRICS_SHARE = 0.3
 """What of a text's tokens metrics may take."""
 NAMED_METRICS = 40
@@ -44,6 +47,7 @@ class Knowledge:
         self._folder = folder
         self._building, self._reading = threading.Lock(), threading.Lock()
         self._known: _Known | None = None
+        self._is_doubted = False
         self._read: tuple[float, tuple[Metric, ...]] | None = None
 
     def for_question(self, driver: Driver, question: str, tokens: int) -> str:
@@ -75,6 +79,10 @@ class Knowledge:
             metrics = f"No metric of the team fits these words. There are: {names}."
         return "\n\n".join(filter(None, (found.text or NOTHING, metrics)))
 
+    def doubt(self) -> None:
+        """A statement named what the source does not have, or has only now: the tables are soon looked up again."""
+        self._is_doubted = True
+
     def _metrics(self) -> tuple[Metric, ...]:
         """The metrics alone: no catalogue is looked up for them, and none is waited for."""
         known = self._known
@@ -93,7 +101,8 @@ class Knowledge:
             assert before is not None  # noqa: S101 - else the lock was waited for; mypy cannot see it
             return before
         try:
-            if self._known is None or time.monotonic() - self._known.at > KNOWN_S:
+            if self._known is None or self._is_outdated(self._known):
+                self._is_doubted = False
                 dictionary = Dictionary() if self._folder is None else read_folder(self._folder)
                 if dictionary.faults:
                     log.warning("dictionary_faults", source=self._source.name, count=len(dictionary.faults))
@@ -102,6 +111,9 @@ class Knowledge:
             return self._known
         finally:
             self._building.release()
+
+    def _is_outdated(self, known: _Known) -> bool:
+        return time.monotonic() - known.at > (DOUBTED_S if self._is_doubted else KNOWN_S)
 
 
 def _metrics(metrics: tuple[Metric, ...], words: str, tokens: int, *, others: bool = False) -> str:

@@ -19,6 +19,7 @@ from sources_world import statements
 
 from core.settings import Settings, load_settings
 from executor.linux import SEALS
+from workers.sources.broker import knowledge
 from workers.sources.broker.broker import Broker, Job
 from workers.sources.broker.client import BrokerClient, BrokerRestarted
 from workers.sources.broker.requests import Ask, Request
@@ -303,6 +304,20 @@ def test_the_schema_comes_with_the_dictionary_and_without_what_is_denied(tmp_pat
         nothing = client.ask(request("schema", words="qqqq"), EVENT)[0].value
         assert nothing.startswith("Nothing fits")
         assert "No metric of the team fits these words. There are: refund rate, turnover" in nothing
+
+
+def test_a_renamed_column_is_in_the_schema_once_a_statement_has_failed_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knowledge, "DOUBTED_S", 0.0)
+    wanted = request("schema", words="customers").model_copy(update={"tokens": 2_000})
+    with served(made(tmp_path)) as client:
+        assert "full_name" not in client.ask(wanted, EVENT)[0].value
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as file:
+            file.execute("ALTER TABLE customers RENAME COLUMN name TO full_name")
+        assert "full_name" not in client.ask(wanted, EVENT)[0].value, "nobody has noticed yet"
+        assert "full_name" in refusal(client, request(sql="select name from customers"))
+        assert "full_name" in client.ask(wanted, EVENT)[0].value
 
 
 def test_a_dictionary_that_cannot_be_read_costs_only_its_words(tmp_path: Path) -> None:
