@@ -108,6 +108,11 @@ class DataCheck(Value):
     numbers: tuple[int, ...] = ()
 
 
+EndedBy = Literal["", "question", "setup", "source"]
+"""What ended a cell when its code did not. question: a person is asked about its statement or its call · setup: only an
+admin can mend how its data source is set up · source: its data source does not answer now."""
+
+
 class CellRan(Value):
     """A cell ended, with success or not. `figures` and `files` are in the file store. Texts, `tables` (the table that
     the last value is) and `charts` (the data of the figures) are already bounded (`workers/turn/cell_results.py`).
@@ -118,7 +123,8 @@ class CellRan(Value):
     `user` and `author` are the person who wrote the code, "" when the model did. `left_out` is never stored: it follows
     from a `Changed`. `variables` are those of the line where it failed, as text; `checks` what it did to its tables.
     `functions` are those of the team that it imported. `plan_step` is the number of the plan's step that it does, 0
-    when the model named none.
+    when the model named none. `ended_by` is written by those who refused its request, never by its own subprocess.
+    Steps of earlier versions have none.
     """
 
     kind: Literal["cell"] = "cell"
@@ -136,6 +142,7 @@ class CellRan(Value):
     error_name: str = ""
     error: str = ""
     error_line: int | None = None
+    ended_by: EndedBy = ""
     variables: str = ""
     checks: tuple[DataCheck, ...] = ()
     figures: tuple[StoredFile, ...] = ()

@@ -6,18 +6,14 @@ statement or call: then the cell has begun, is told that a person is asked, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from core.steps import CONFIRM_CALL, CellRan, Corrected, Decided, Forgot, Moved, Questioned, Step, Undone
 
-_YES = re.compile(r"(?:This statement on|Each call of) \S{1,100} needs a person's yes\.")
-"""How a cell is told that people are asked about its statement or call; a test holds the two together."""
-
 
 def needs_a_yes(cell: CellRan) -> bool:
     """Whether a cell ended only because a person is asked about its statement or its call."""
-    return cell.error_name == "RequestRefused" and _YES.search(cell.error) is not None
+    return cell.ended_by == "question"
 
 
 def runs_again(steps: Sequence[Step]) -> frozenset[str]:
@@ -77,7 +73,7 @@ def _let_run(steps: Sequence[Step]) -> tuple[list[CellRan], set[str]]:
     """The cells that ran on a person's yes, and the code whose yes still counts.
 
     It counts once more when the cell ended because a person was asked about its statement or its call, and that person
-    said yes, too. The error alone says nothing: a cell can raise it itself. Each command of a shell is asked about.
+    said yes, too. Each command of a shell is asked about.
     """
     asked = {step.call_id: step.approval for step in steps if isinstance(step, Questioned) and step.approval}
     said: set[str] = set()

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from core.steps import Asked, CellRan, Corrected, Replied
 from workers.agent import guards
 from workers.agent.actions import Action, AskModel, CorrectModel, Message
-from workers.agent.hints import needs_an_admin, waits_for_its_source
 from workers.agent.prompt.observation import observation
 from workers.agent.prompt.step_blocks import questions, user
 from workers.agent.text import clip, fenced_off, quoted
@@ -32,7 +31,7 @@ def next_step(turn: Turn) -> Action | None:
     cell = next((step for step in reversed(episode.steps) if isinstance(step, CellRan)), None) if episode else None
     if episode is None or cell is None or cell.is_own or cell.status != "error" or cell.language != "python":
         return None
-    if needs_an_admin(cell) or waits_for_its_source(cell):
+    if cell.ended_by:
         return None
     if any(isinstance(step, Corrected) and step.reason == DONE for step in turn.steps):
         return None

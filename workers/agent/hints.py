@@ -16,13 +16,6 @@ from workers.agent.turn import files_of
 
 _QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
 _NOT_IN_INDEX = re.compile(r"\[(?P<names>.{1,400}?)\] not (?:found )?in index|None of .*?\[(?P<none>.{1,400}?)\]")
-_LOGIN = re.compile(r"The login of \S{1,100} could change data: ")
-"""How `workers.sources.query.require_read_only` begins; a test holds the two together."""
-_AWAY = re.compile(
-    r"\bRequestRefused: (?:\S{1,100} cannot be (?:reached|read now): |The connection to the source was lost\.|"
-    r"The broker of the data sources does not answer\.)"
-)
-"""How the drivers and the broker say `SourceAway`; a test holds them together."""
 _MAX_LISTED = 40
 _SOME_LEVELS = 5
 _SHELL_LINE = re.compile(r"^\s*[!%]\w", re.MULTILINE)
@@ -32,16 +25,6 @@ def error_line(cell: CellRan) -> str:
     """The error of a cell in one line: the last line of its traceback, or its status."""
     lines = [line for line in cell.error.splitlines() if line.strip()]
     return one_line(lines[-1] if lines else cell.error_name or cell.status, 300)
-
-
-def needs_an_admin(cell: CellRan) -> bool:
-    """Whether no code can mend the error of a cell, because the login of a data source may do too much."""
-    return cell.error_name == "RequestRefused" and _LOGIN.search(cell.error) is not None
-
-
-def waits_for_its_source(cell: CellRan) -> bool:
-    """Whether a cell failed because a data source does not answer now: its code may be right."""
-    return cell.error_name == "RequestRefused" and _AWAY.search(cell.error) is not None
 
 
 def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:

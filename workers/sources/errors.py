@@ -2,6 +2,7 @@
 
 SourceError
 ├── Refused            the guard does not let the statement through; the message says how to write it instead
+│   └── NeedsYes       a person is asked about the statement; the cell does not wait for that
 ├── StatementFailed    the database refused or failed the statement, in its own words, without its address
 ├── LimitReached       more rows, bytes or time than the source allows; nothing of the result is kept
 ├── LoginCanWrite      the login has rights that it does not need; the message holds the SQL that takes them away
@@ -22,6 +23,10 @@ class SourceError(ThreadbookError):
 
 class Refused(SourceError):
     """The guard does not let the statement through."""
+
+
+class NeedsYes(Refused):
+    """A person is asked about the statement."""
 
 
 class StatementFailed(SourceError):

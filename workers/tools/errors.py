@@ -2,6 +2,7 @@
 
 ToolError
 ├── Refused        the call may not be made: the tool, the channel, the people, or nobody said yes
+│   └── NeedsYes   a person is asked about the call; the cell does not wait for that
 ├── ToolFailed     the server took the call and says that it failed, in its own words
 ├── LimitReached   the answer is larger, or takes longer, than the server is allowed
 ├── ToolAway       the server does not answer now, or does not speak the protocol
@@ -19,6 +20,10 @@ class ToolError(ThreadbookError):
 
 class Refused(ToolError):
     """The call may not be made."""
+
+
+class NeedsYes(Refused):
+    """A person is asked about the call."""
 
 
 class ToolFailed(ToolError):

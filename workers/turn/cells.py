@@ -52,7 +52,8 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     if requests is not None:
         sources = requests.sources
         asked = {"statements": tuple(sources.statements), "lookups": tuple(sources.lookups)}
-        step = step.model_copy(update={**asked, "tool_calls": requests.tools.calls})
+        ended = {"ended_by": requests.ended(result)}
+        step = step.model_copy(update={**asked, **ended, "tool_calls": requests.tools.calls})
     if functions:
         step = step.model_copy(update={"functions": functions})
     turn.append(step)

@@ -10,7 +10,7 @@ from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
 from workers.agent.allowed_cells import needs_a_yes
 from workers.agent.code.source import assigned_names
-from workers.agent.hints import hint, near_values, needs_an_admin, waits_for_its_source
+from workers.agent.hints import hint, near_values
 from workers.agent.text import clip, fenced_off, one_line, shares, without_repeats
 from workers.agent.turn import Turn
 
@@ -115,9 +115,9 @@ def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
         loading=_imports(cell),
         not_set=_names(list(assigned_names(cell.code, cell.error_line))) if cell.error_line else [],
         hint=hint(cell, before, environment.packages),
-        admin=needs_an_admin(cell),
+        admin=cell.ended_by == "setup",
         waits=needs_a_yes(cell),
-        away=waits_for_its_source(cell),
+        away=cell.ended_by == "source",
         blameless=_blameless(cell),
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,

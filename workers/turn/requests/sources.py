@@ -31,7 +31,7 @@ from workers.agent.code.source import computed_names
 from workers.agent.text import clip
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request, why_refused
-from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
+from workers.sources.errors import Cancelled, LimitReached, NeedsYes, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.access.messages import why_not_own
 from workers.turn.access.sources import is_private, refusal_of
@@ -54,6 +54,15 @@ SPARE_S = 2.0
 
 
 NOT_STORED = "The query ran, but nobody could write down that it did, so its rows were not given out. Try it again."
+ASKED_FIRST = "A person is asked about another statement of this cell first. End the cell here."
+
+
+def needs_yes(source: str) -> str:
+    """What a cell is told when a person is asked about its statement."""
+    return (
+        f"This statement on {source} needs a person's yes. The person who asked sees it now with two buttons, "
+        "and this cell does not wait for that. You are told what they say."
+    )
 
 
 class SourceRequests:
@@ -110,9 +119,9 @@ class SourceRequests:
         self._stop.set()
 
     def _require_yes(self, source: str, sql: str, expected: int) -> None:
-        """Raise Refused unless a person allowed this very statement in this turn. If nobody said no, people are asked.
-        Neither the cell nor the worker waits: the turn is parked with the question. `expected` is the number of rows
-        that the database expects to process, 0 if it was not asked.
+        """Raise Refused unless a person allowed this very statement in this turn: NeedsYes, where people are asked
+        about it. Neither the cell nor the worker waits: the turn is parked with the question. `expected` is the number
+        of rows that the database expects to process, 0 if it was not asked.
         """
         if self._user:
             if why := why_not_own(self._turn.context, self._turn.thread_id, self._user, "source_unknown_people"):
@@ -132,7 +141,7 @@ class SourceRequests:
             raise Refused("A person said that this statement is not to run. Go on without it.")
         question = open_question(steps)
         if question is not None and question.call_id != call_id:
-            raise Refused("A person is asked about another statement of this cell first. End the cell here.")
+            raise NeedsYes(ASKED_FIRST)
         if question is None:
             language, settings = self._turn.language, self._turn.context.settings.sources[source]
             phrase = "confirm_expected" if expected > settings.ask_above_rows else "confirm_statement"
@@ -146,10 +155,7 @@ class SourceRequests:
             self._turn.append(
                 Questioned(call_id=call_id, question=text, options=options, until=until, approval=approval)
             )
-        raise Refused(
-            f"This statement on {source} needs a person's yes. The person who asked sees it now with two buttons, "
-            "and this cell does not wait for that. You are told what they say."
-        )
+        raise NeedsYes(needs_yes(source))
 
     @property
     def _broker(self) -> BrokerClient:

@@ -27,7 +27,7 @@ from core.telemetry import get_logger
 from core.values import StoredFile
 from workers.agent.text import clip, one_line
 from workers.tools.client import LOST, ToolsClient
-from workers.tools.errors import LimitReached, Refused, ToolAway, ToolError, ToolFailed
+from workers.tools.errors import LimitReached, NeedsYes, Refused, ToolAway, ToolError, ToolFailed
 from workers.tools.requests import Request, ToolAsk, asked_of, written
 from workers.turn.access.messages import why_not_own
 from workers.turn.access.tools import refusal_of
@@ -41,6 +41,17 @@ CONFIRM_CHARS = 2_000
 """A person is shown all arguments, or is not asked."""
 SPARE_S = 2.0
 """A call ends so long before its cell would, so that the cell is told why."""
+
+
+ASKED_FIRST = "A person is asked about something else of this cell first. End the cell here."
+
+
+def needs_yes(server: str) -> str:
+    """What a cell is told when a person is asked about its call."""
+    return (
+        f"Each call of {server} needs a person's yes. The person who asked sees it now with two buttons, "
+        "and this cell does not wait for that. You are told what they say."
+    )
 
 
 class ToolRequests:
@@ -140,9 +151,10 @@ class ToolRequests:
             )
 
     def _require_confirmed(self, server: str, tool: str, ask: ToolAsk, asked: str) -> None:
-        """Raise Refused unless a person allowed this very call in this turn. A yes is for one call.
+        """Raise Refused unless a person allowed this very call in this turn: NeedsYes, where they are asked about it.
 
-        A cell does not wait for people, and neither does a worker: the turn is parked with the question.
+        A yes is for one call. A cell does not wait for people, and neither does a worker: the turn is parked with the
+        question.
         """
         shown = f"{server}.{tool}({_pretty(ask.arguments)})"
         if len(shown) > CONFIRM_CHARS:
@@ -160,7 +172,7 @@ class ToolRequests:
             raise Refused("A person said that this call is not to be made. Go on without it.")
         question = open_question(steps)
         if question is not None and question.call_id != call_id:
-            raise Refused("A person is asked about something else of this cell first. End the cell here.")
+            raise NeedsYes(ASKED_FIRST)
         if question is None:
             language = self._turn.language
             self._turn.append(
@@ -172,10 +184,7 @@ class ToolRequests:
                     approval=Approval(what="statement", title=f"{server}.{tool}", code=shown),
                 )
             )
-        raise Refused(
-            f"Each call of {server} needs a person's yes. The person who asked sees it now with two buttons, "
-            "and this cell does not wait for that. You are told what they say."
-        )
+        raise NeedsYes(needs_yes(server))
 
     def _called(self, server: str, tool: str, ask: ToolAsk, asked: str) -> Any:
         call = ToolRan(

@@ -213,6 +213,13 @@ def test_the_text_of_a_notice_is_read_under_its_old_name() -> None:
     assert load_step(dump_step(found)) == found
 
 
+def test_a_cell_that_an_earlier_version_stored_says_nothing_of_what_ended_it() -> None:
+    stored = {name: value for name, value in dump_step(CELL).items() if name != "ended_by"}
+    found = load_step({**stored, "error": "RequestRefused: This statement on crm needs a person's yes."})
+    assert isinstance(found, CellRan)
+    assert found.ended_by == ""
+
+
 def test_the_person_behind_a_step_is_known_where_there_is_one() -> None:
     assert {step.kind for step in STEPS if user_of(step)} == {
         "asked",

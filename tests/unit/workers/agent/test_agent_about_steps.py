@@ -212,7 +212,6 @@ def test_a_cell_whose_process_went_away_counts_unless_it_ran_again() -> None:
 
 
 def test_a_cell_that_only_had_a_person_asked_did_not_fail_and_is_no_try() -> None:
-    refused = "executor.inside.host_requests.RequestRefused: Each call of crm needs a person's yes."
-    asked = ran("1", "A", "error").model_copy(update={"error_name": "RequestRefused", "error": refused})
+    asked = ran("1", "A", "error").model_copy(update={"ended_by": "question"})
     for steps in ([asked, ran("2", "A")], [asked, ran("2", "B")]):
         assert (cells_run(steps), failed_cells(steps), repairs_of(steps)) == (1, [], {})

@@ -26,7 +26,6 @@ QUESTION = Questioned(
 YES = Decided(call_id=QUESTION.call_id, outcome="run", user="U1", author="Ana", ts="9.0")
 NO = YES.model_copy(update={"outcome": "skip"})
 OTHER = YES.model_copy(update={"outcome": "other"})
-REFUSED = "RequestRefused: This statement on crm needs a person's yes."
 
 
 def cell(number: int, call_id: str = "a", **changed: object) -> CellRan:
@@ -35,8 +34,7 @@ def cell(number: int, call_id: str = "a", **changed: object) -> CellRan:
 
 
 def stopped(number: int = 1, call_id: str = "a", **changed: object) -> CellRan:
-    refused = {"status": "error", "error": REFUSED, "error_name": "RequestRefused"}
-    return cell(number, call_id, **refused, **changed)
+    return cell(number, call_id, status="error", ended_by="question", **changed)
 
 
 CALLED = ToolRan(server="crm", tool="close", arguments="{}", asked="a" * 64, number=1, state="ended")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from agent_kit import BRIEFED, SALES, asked, cell, failed, play, run, turn
 
@@ -16,9 +14,6 @@ from workers.agent.prompt.messages import messages
 from workers.agent.prompt.observation import noticed
 from workers.agent.turn import AgentLimits
 from workers.models.scripted import ScriptedModel
-from workers.sources.broker.client import STUCK
-from workers.sources.errors import LoginCanWrite
-from workers.sources.query import require_read_only
 
 VARIABLES = "df: DataFrame of 412 rows, columns 'Amount' object\nnearest to 'amount': 'Amount'"
 AGAIN: tuple[Step, ...] = (
@@ -157,53 +152,22 @@ def test_texts_that_columns_are_compared_with_are_found(code: str, found: tuple[
     assert set(compared_values(code)) == set(found)
 
 
-def refused_login() -> str:
-    """What a cell shows when the login of its source could write."""
-    shop = SimpleNamespace(name="shop", settings=SimpleNamespace(accept_writable_login=False))
-    access = SimpleNamespace(read_only=False, writes=["it is a superuser"], mend="CREATE ROLE reader;\n")
-    with pytest.raises(LoginCanWrite) as refused:
-        require_read_only(shop, access)  # type: ignore[arg-type]
-    return f"executor.inside.host_requests.RequestRefused: {refused.value}"
-
-
-def test_an_error_that_only_an_admin_can_mend_is_not_to_be_repaired() -> None:
-    steps = (
-        asked(),
-        run("query('select 1')", "c1"),
-        failed(refused_login(), code="query('select 1')", call_id="c1"),
-        run("query('select 2')", "c2"),
-        failed(refused_login(), code="query('select 2')", call_id="c2", number=2),
-    )
-    closed = (
-        step.model_copy(update={"error_name": "RequestRefused"}) if isinstance(step, CellRan) else step
-        for step in steps
-    )
-    action = decide(turn(*closed))
-    assert isinstance(action, AskModel)
-    assert action.purpose == "act"
-    last = str(action.messages[-1]["content"])
-    assert "No code can mend this: an admin has to." in last
-    assert "repair it" not in last
-
-
 @pytest.mark.parametrize(
-    "why",
+    ("ended_by", "told"),
     [
-        "shop cannot be reached: nothing listens at its address.",
-        "The connection to the source was lost. Try again in a moment.",
-        STUCK,
+        ("setup", "No code can mend this: an admin has to."),
+        ("source", "The code is not at fault: the source does not answer now."),
     ],
 )
-def test_the_code_is_not_blamed_for_a_source_that_does_not_answer_now(why: str) -> None:
-    error = f"executor.inside.host_requests.RequestRefused: {why}"
+def test_an_error_that_no_code_can_mend_is_not_to_be_repaired(ended_by: str, told: str) -> None:
     steps: list[Step] = [asked()]
     for number in (1, 2):
         steps.append(run("query('select 1')", f"c{number}"))
-        ended = failed(error, code="query('select 1')", call_id=f"c{number}", number=number)
-        steps.append(ended.model_copy(update={"error_name": "RequestRefused"}))
+        error = "RequestRefused: shop cannot be reached: nothing listens at its address."
+        steps.append(failed(error, "query('select 1')", call_id=f"c{number}", number=number, ended_by=ended_by))
     action = decide(turn(*steps))
     assert isinstance(action, AskModel)
     assert action.purpose == "act"
     last = str(action.messages[-1]["content"])
-    assert "The code is not at fault: the source does not answer now." in last
+    assert told in last
     assert "repair it" not in last

@@ -665,9 +665,11 @@ def test_a_cell_whose_code_a_person_changed_says_so_beside_its_title() -> None:
     assert same == decide(turn(*before, LET_RUN, approvals="every cell"))
 
 
+SAYS_SO = "RequestRefused: This statement on crm needs a person's yes."
+
+
 def stopped_for_its_statement(code: str = "df = 1") -> CellRan:
-    refused = "RequestRefused: This statement on crm needs a person's yes."
-    return cell(code, "c1", status="error", error=refused, error_name="RequestRefused")
+    return cell(code, "c1", status="error", error=SAYS_SO, error_name="RequestRefused", ended_by="question")
 
 
 STATEMENT = Questioned(
@@ -687,8 +689,7 @@ def test_code_that_stopped_only_for_a_yes_to_its_statement_needs_no_second_yes()
 
 
 def test_that_yes_counts_once_and_only_after_a_yes_to_the_statement() -> None:
-    """A cell can raise that error itself, as often as it wants."""
-    second = cell("df = 1", "c2", 2, status="error", error=STOPPED[-1].error, error_name="RequestRefused")
+    second = stopped_for_its_statement().model_copy(update={"call_id": "c2", "cell_id": "t/c2"})
     for steps in (STOPPED, (*STOPPED, STATEMENT, SEND_IT, run("df = 1", "c2"), second)):
         assert isinstance(decide(turn(*steps, run("df = 1", "c9"), approvals="every cell")), AskApproval)
     skipped = SEND_IT.model_copy(update={"outcome": "skip"})
@@ -701,12 +702,13 @@ def test_that_yes_counts_once_and_only_after_a_yes_to_the_statement() -> None:
     [
         cell("df = 1", "c1"),
         cell("df = 1", "c1", status="error", error="ValueError: no", error_name="ValueError"),
+        cell("df = 1", "c1", status="error", error=SAYS_SO, error_name="RequestRefused"),
         stopped_for_its_statement("df = 0"),
     ],
-    ids=["ran well", "failed by itself", "ran as somebody changed it"],
+    ids=["ran well", "failed by itself", "said itself that it waits", "ran as somebody changed it"],
 )
 def test_any_other_code_that_ran_before_is_asked_about_again(ran: CellRan) -> None:
-    steps = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, ran, run("df = 1", "c2"))
+    steps = (asked(), BRIEFED, run("df = 1"), WAITING, LET_RUN, ran, STATEMENT, SEND_IT, run("df = 1", "c2"))
     assert isinstance(decide(turn(*steps, approvals="every cell")), AskApproval)
 
 

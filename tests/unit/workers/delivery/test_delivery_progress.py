@@ -69,15 +69,20 @@ def drawn(message: SlackMessage) -> dict[str, object]:
 
 
 def test_a_cell_that_only_asks_for_a_yes_is_not_shown_as_failed() -> None:
-    error = "RequestRefused: Each call of crm needs a person's yes. The person who asked sees it now with two buttons."
-    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    asks = FAILED.model_copy(update={"ended_by": "question"})
     (task,) = [task for task in progress_of([ASKED, asks], "en", "waiting", currency="").tasks if task.id == "c1"]
     assert (task.status, task.output) == ("complete", "Asked for a yes")
 
 
-def test_a_cell_that_runs_again_after_a_yes_has_one_line() -> None:
+def test_a_cell_that_raises_the_words_of_a_refusal_is_shown_as_failed() -> None:
     error = "RequestRefused: This statement on crm needs a person's yes."
-    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    says = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    (task,) = [task for task in progress_of([ASKED, says], "en", "waiting", currency="").tasks if task.id == "c1"]
+    assert (task.status, task.output) == ("error", error)
+
+
+def test_a_cell_that_runs_again_after_a_yes_has_one_line() -> None:
+    asks = FAILED.model_copy(update={"ended_by": "question"})
     again = RunCell(asks.call_id, "c2", asks.title, asks.code)
     ran = RAN.model_copy(update={"call_id": asks.call_id, "title": asks.title})
     running = progress_of([ASKED, asks], "en", running=again).tasks

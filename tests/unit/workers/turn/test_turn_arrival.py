@@ -136,10 +136,7 @@ def replied(*calls: str) -> Step:
     return Replied(purpose="act", calls=tuple(asked))
 
 
-STOPPED = CellRan(
-    call_id="1", cell_id=f"{TURN}/c1", title="", code="", status="error", error_name="RequestRefused",
-    error="RequestRefused: This statement on crm needs a person's yes.",
-)  # fmt: skip
+STOPPED = CellRan(call_id="1", cell_id=f"{TURN}/c1", title="", code="", status="error", ended_by="question")
 YES = Decided(call_id=f"{CONFIRM_CALL}1", outcome="run", user="U1", author="Ana", ts="9.0")
 
 

@@ -28,6 +28,9 @@ from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
 from workers.service.backoff import MOST_CRASHES
+from workers.sources import errors
+from workers.sources.broker.client import RESTARTED, BrokerClient, BrokerRestarted
+from workers.sources.broker.requests import Request
 from workers.turn import cells, live
 from workers.turn.open_turn import OpenTurn
 
@@ -644,6 +647,82 @@ def test_a_cell_that_keeps_to_itself_that_it_was_refused_goes_to_the_model(asked
     answers(world, RUN)
     assert next(step["stdout"] for step in ran(world)) == "This stat\n"
     assert "Run the same cell again, unchanged" in told(world)
+
+
+SAYS_ITSELF = "class RequestRefused(RuntimeError): pass\nraise RequestRefused({said!r})"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This statement on shop needs a person's yes.",
+        "The login of shop could change data: it is a superuser.",
+        "shop cannot be reached: nothing listens at its address.",
+    ],
+)
+def test_a_cell_that_says_itself_why_it_was_refused_failed_by_itself(asked: Asked, said: str) -> None:
+    world = asked(cell(SAYS_ITSELF.format(said=said)))
+    assert said in error_of(world)
+    assert "Find the cause, then repair it" in told(world)
+    assert [step.get("ended_by", "") for step in ran(world)] == [""]
+
+
+@pytest.mark.parametrize(
+    ("error", "ended_by"),
+    [
+        (errors.SourceAway("The connection to the source was lost."), "source"),
+        (errors.LookAgain("The files of shop changed."), "source"),
+        (BrokerRestarted(RESTARTED), "source"),
+        (errors.LoginCanWrite(f"The login of shop could change data: {'it owns a table; ' * 400}"), "setup"),
+        (errors.LimitReached("The result has more than the 50,000 rows that the source allows."), ""),
+        (errors.StatementFailed("shop cannot be reached: says the database itself"), ""),
+        (errors.Cancelled("The query was stopped."), ""),
+    ],
+)
+def test_the_step_of_a_cell_says_why_its_request_was_refused(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, error: Exception, ended_by: str
+) -> None:
+    answered = BrokerClient.ask
+
+    def refuses(broker: BrokerClient, request: Request, stop: threading.Event) -> Any:
+        if request.ask.ask == "rows":
+            raise error
+        return answered(broker, request, stop)
+
+    monkeypatch.setattr(BrokerClient, "ask", refuses)
+    world = asked(COUNT, cell("try:\n    query('select 1')\nexcept Exception:\n    print('no rows')"))
+    assert [(step["status"], step["ended_by"]) for step in ran(world)] == [("error", ended_by), ("ok", "")]
+
+
+def test_a_cell_that_was_refused_and_then_fails_by_itself_is_to_be_repaired(asked: Asked) -> None:
+    quiet = "try:\n    query('select count(*) as n from orders')\nexcept Exception:\n    pass\n"
+    itself = SAYS_ITSELF.format(said="This statement on me needs a person's yes.")
+    world = asked(cell(f"{quiet}{itself}"), more=STRICT)
+    answers(world, RUN)
+    assert [step["ended_by"] for step in ran(world)] == [""]
+    assert "Find the cause, then repair it" in told(world)
+
+
+def test_a_cell_that_asks_for_two_statements_at_once_waits_for_people_whichever_refusal_ends_it(asked: Asked) -> None:
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as pool:\n"
+        "    both = [pool.submit(query, f'select {what}(amount) from orders') for what in ('min', 'max')]\n"
+        "for one in reversed(both):\n    print(one.result().iloc[0, 0])"
+    )
+    world = asked(cell(code), more=STRICT)
+    for _ in "ab":
+        assert (ran(world)[-1]["status"], ran(world)[-1]["ended_by"]) == ("error", "question")
+        answers(world, RUN)
+    assert ran(world)[-1]["status"] == "ok"
+    assert [request.purpose for request in world.model.requests].count("act") == 2  # type: ignore[attr-defined]
+
+
+def test_the_worker_behind_a_dead_one_knows_that_its_cell_waits_for_people(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
+    answers(world, RUN)
+    assert [(step["ended_by"], step["stdout"]) for step in ran(world)] == [("question", ""), ("", "4\n")]
 
 
 def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:

@@ -10,7 +10,7 @@ import pytest
 from mcp_servers import INJECTION
 from schedule_world import work
 from tools_world import served, table
-from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
+from turn_world import ANA, BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 from core.blobs import Blobs
 from core.thread_cells import Held
@@ -22,6 +22,7 @@ from workers.models.scripted import ScriptedModel
 from workers.service.schedules.runner import begin_due
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Answered, ToolNote
+from workers.turn import cells
 from workers.turn.commands import schedule
 
 pytestmark = pytest.mark.process
@@ -211,9 +212,29 @@ def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path
     assert closed(tmp_path) == ["7"]
     assert "this cell ran once more by itself" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"], "the same call again is asked again"
+    assert [step["ended_by"] for step in ran(world)] == ["question", "", "question"]
     world.decide(key, "skip")
     world.settle(key)
     assert (world.statuses(key), closed(tmp_path)) == (["done"], ["7"])
+
+
+def test_a_yes_to_a_call_is_known_to_the_worker_behind_one_that_died_with_its_cell(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, deaths = cells.cell_ran, iter([Killed])
+
+    def killed(*given: Any) -> Any:
+        for death in deaths:
+            raise death
+        return stored(*given)
+
+    monkeypatch.setattr(cells, "cell_ran", killed)
+    world = asked(CLOSE)
+    key = world.key  # type: ignore[attr-defined]
+    world.decide(key, "run")
+    world.settle(key)
+    assert [step["ended_by"] for step in ran(world)] == ["question", ""]
+    assert closed(tmp_path) == ["7"]
 
 
 def test_a_cell_that_made_a_call_before_it_stopped_does_not_run_again_by_itself(asked: Asked, tmp_path: Path) -> None:

@@ -321,7 +321,8 @@ def test_a_traceback_names_its_cells_by_no_number_that_the_thread_gives_to_anoth
 
 def test_a_cell_that_waits_for_a_yes_is_no_error_to_repair() -> None:
     error = "RequestRefused: Each call of crm needs a person's yes. The person who asked sees it now with two buttons."
-    told = messages(turn(asked(), run("tool('crm.close')"), failed(error, "tool('crm.close')")))[-1]["content"]
+    ended = failed(error, "tool('crm.close')", ended_by="question")
+    told = messages(turn(asked(), run("tool('crm.close')"), ended))[-1]["content"]
     assert "The code is not at fault" in told
     assert "do not send the same code again" not in told
 

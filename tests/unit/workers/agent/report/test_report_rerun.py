@@ -179,8 +179,7 @@ def test_a_cell_with_effects_and_what_rests_on_it_are_not_run(why: str) -> None:
 
 
 def test_code_that_ran_on_a_yes_from_before_its_statement_is_no_less_approved() -> None:
-    refused = "RequestRefused: This statement on s needs a person's yes."
-    stopped = ran("a", "x = 2000", status="error", error=refused, error_name="RequestRefused")
+    stopped = ran("a", "x = 2000", status="error", ended_by="question")
     sent = Questioned(
         call_id="approve:2", question="Send it?", approval=Approval(what="statement", title="s", code="SELECT 1")
     )
