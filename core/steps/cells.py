@@ -108,9 +108,10 @@ class DataCheck(Value):
     numbers: tuple[int, ...] = ()
 
 
-EndedBy = Literal["", "question", "setup", "source"]
+EndedBy = Literal["", "question", "setup", "source", "person", "machine"]
 """What ended a cell when its code did not. question: a person is asked about its statement or its call · setup: only an
-admin can mend how its data source is set up · source: its data source does not answer now."""
+admin can mend how its data source is set up · source: its data source does not answer now · person: somebody stopped
+it · machine: its process was ended for a reason of the service."""
 
 
 class CellRan(Value):
@@ -123,8 +124,8 @@ class CellRan(Value):
     `user` and `author` are the person who wrote the code, "" when the model did. `left_out` is never stored: it follows
     from a `Changed`. `variables` are those of the line where it failed, as text; `checks` what it did to its tables.
     `functions` are those of the team that it imported. `plan_step` is the number of the plan's step that it does, 0
-    when the model named none. `ended_by` is written by those who refused its request, never by its own subprocess.
-    Steps of earlier versions have none.
+    when the model named none. `ended_by` is written by those who refused its request or stopped it, never by its own
+    subprocess. Steps of earlier versions have none.
     """
 
     kind: Literal["cell"] = "cell"

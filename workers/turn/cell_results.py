@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from core.steps import CellRan, ChartData, DataCheck, FileProblem, Scalar, SeriesData, TableData
+from core.steps import CellRan, ChartData, DataCheck, EndedBy, FileProblem, Scalar, SeriesData, TableData
 from core.values import Language, StoredFile
-from executor.values import Artifact, CellResult, Rejected, Series
+from executor.values import Artifact, CellResult, Notice, Rejected, Series
 from workers.agent.actions import RunCell
 from workers.agent.text import clip
 from workers.delivery.notices import in_words, worded
@@ -66,6 +66,7 @@ def cell_ran(
         error_name=error.name if error else "",
         error=kept["error"],
         error_line=error.line if error else None,
+        ended_by=_ended_by(result),
         variables=clip(error.variables, VARIABLES_CHARS) if error else "",
         checks=tuple(DataCheck(code=one.code, names=one.names, numbers=one.numbers) for one in result.checks),
         figures=tuple(keep(made) for made in result.artifacts if made.kind == "figure"),
@@ -79,6 +80,25 @@ def cell_ran(
         notice=worded(result, "en"),
         notice_text=worded(result, language),
     )
+
+
+_BY_PERSON = frozenset({"on_request", "on_request_in_line"})
+_BY_MACHINE = frozenset({"shutting_down", "moved_away", "was_reset", "zygote_ended"})
+
+
+def _ended_by(result: CellResult) -> EndedBy:
+    """Who ended a cell, as the notices of the session host say: a person, or the machine that ended its process."""
+    codes = set(_codes(result.notices))
+    if result.status == "killed":
+        return "person" if codes & _BY_PERSON else ""
+    return "machine" if result.status == "died" and codes & _BY_MACHINE else ""
+
+
+def _codes(notices: Iterable[Notice]) -> Iterator[str]:
+    """The codes of notices, and of the clauses in them that say why."""
+    for notice in notices:
+        yield notice.code
+        yield from _codes(value for value in notice.values.values() if isinstance(value, Notice))
 
 
 def _rejected(refused: Rejected, language: Language) -> FileProblem:

@@ -52,7 +52,7 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     if requests is not None:
         sources = requests.sources
         asked = {"statements": tuple(sources.statements), "lookups": tuple(sources.lookups)}
-        ended = {"ended_by": requests.ended(result)}
+        ended = {"ended_by": requests.ended(result) or step.ended_by}
         step = step.model_copy(update={**asked, **ended, "tool_calls": requests.tools.calls})
     if functions:
         step = step.model_copy(update={"functions": functions})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.phrases import say
 from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
 from workers.agent.allowed_cells import needs_a_yes
@@ -94,16 +93,6 @@ def _names(names: list[str]) -> list[str]:
     return [one_line(name, _NAME_CHARS) for name in names[:_MAX_NAMES]] + more
 
 
-_ENDED_BY_US = ("notice_shutting_down", "notice_moved_away", "notice_was_reset", "notice_zygote_ended")
-
-
-def _blameless(cell: CellRan) -> bool:
-    """Whether a person or the machine ended the cell, and its code is not the reason."""
-    if cell.status == "killed":
-        return say("notice_on_request", "en", what="cell").rstrip(".") in cell.notice
-    return cell.status == "died" and any(say(key, "en") in cell.notice for key in _ENDED_BY_US)
-
-
 def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
     environment = turn.environment
     if cell.language == "bash":
@@ -118,7 +107,7 @@ def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
         admin=cell.ended_by == "setup",
         waits=needs_a_yes(cell),
         away=cell.ended_by == "source",
-        blameless=_blameless(cell),
+        blameless=cell.ended_by in ("person", "machine"),
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,
     )

@@ -9,7 +9,18 @@ import pytest
 from core.steps import ChartData, FileProblem, SeriesData, TableData, dump_step, load_step
 from core.values import StoredFile
 from executor.notices import notice
-from executor.values import Artifact, CellError, CellResult, Chart, Display, Rejected, Series, Table
+from executor.values import (
+    Artifact,
+    CellError,
+    CellResult,
+    CellStatus,
+    Chart,
+    Display,
+    Notice,
+    Rejected,
+    Series,
+    Table,
+)
 from workers.agent.actions import RunCell
 from workers.turn.cell_results import CHART_CHARS, OUTPUT_CHARS, TABLE_CHARS, cell_ran, charts_of, tables_of
 
@@ -33,6 +44,27 @@ def figure(*series: Series, name: str = "sales.png") -> Artifact:
 
 def table_of(rows: int, text: str) -> CellResult:
     return CellResult("c", "ok", result=Display("", Table(("a",), ("object",), ((text,),) * rows, rows, 1)))
+
+
+@pytest.mark.parametrize(
+    ("status", "notices", "ended_by"),
+    [
+        ("killed", (notice("on_request", what="cell"), notice("all_kept")), "person"),
+        ("killed", (notice("on_request_in_line", what="cell", line=12, source="x = 1"),), "person"),
+        ("killed", (notice("over_limit", what="cell", why=notice("used_processes", limit=64)),), ""),
+        ("timeout", (notice("after_time", what="cell", seconds=60.0),), ""),
+        ("died", (notice("ended", process="Python", what="cell", why=notice("shutting_down")),), "machine"),
+        ("died", (notice("not_started", process="Python", why=notice("moved_away")),), "machine"),
+        ("died", (notice("ended", process="Python", what="cell", why=notice("closed")),), ""),
+        ("died", (Notice("text", {"text": "the host is shutting down"}),), ""),
+        ("ok", (notice("as_before"), notice("was_reset")), ""),
+    ],
+)
+def test_who_ended_a_cell_follows_from_the_codes_of_its_notices(
+    status: CellStatus, notices: tuple[Notice, ...], ended_by: str
+) -> None:
+    step = cell_ran(ACTION, CellResult("T1/c1", status, notices=notices), keep, keep_text, "en")
+    assert step.ended_by == ended_by
 
 
 def test_a_result_becomes_a_step_with_all_that_it_says() -> None:
