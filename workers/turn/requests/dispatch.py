@@ -24,6 +24,7 @@ _ENDED_BY: Mapping[type[Exception], EndedBy] = {
     of_sources.NeedsYes: "question",
     of_tools.NeedsYes: "question",
     of_sources.LoginCanWrite: "setup",
+    of_sources.Misconfigured: "setup",
     of_sources.SourceAway: "source",
 }
 

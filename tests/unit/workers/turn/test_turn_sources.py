@@ -674,6 +674,7 @@ def test_a_cell_that_says_itself_why_it_was_refused_failed_by_itself(asked: Aske
         (errors.LookAgain("The files of shop changed."), "source"),
         (BrokerRestarted(RESTARTED), "source"),
         (errors.LoginCanWrite(f"The login of shop could change data: {'it owns a table; ' * 400}"), "setup"),
+        (errors.Misconfigured("The URL of shop is no URL of Postgres."), "setup"),
         (errors.LimitReached("The result has more than the 50,000 rows that the source allows."), ""),
         (errors.StatementFailed("shop cannot be reached: says the database itself"), ""),
         (errors.Cancelled("The query was stopped."), ""),
