@@ -257,7 +257,7 @@ def _of_dates(result: Any, arg: Any, *more: Any, **given: Any) -> list[Check]:
             second += b > 12 >= a
             both += a <= 12 and b <= 12 and a != b
     if both and not (first and not second and not each_alone) and not (second and not first):
-        found.append(_check("two_orders", (_name(arg.name, 0),) if arg.name is not None else (), (both, first, second)))
+        found.append(_check("two_orders", _name_of_series(arg), (both, first, second)))
     return found
 
 
@@ -270,8 +270,13 @@ def _lost_values(code: str, result: Any, arg: Any) -> list[Check]:
     if not _is_series(arg) or not hasattr(result, "isna"):
         return []
     lost = int(result.isna().sum()) - int(arg.isna().sum())
-    names = (_name(arg.name, 0),) if arg.name is not None else ()
-    return [_check(code, names, (lost, len(arg)))] if lost > 0 else []
+    return [_check(code, _name_of_series(arg), (lost, len(arg)))] if lost > 0 else []
+
+
+def _name_of_series(series: Any) -> tuple[str, ...]:
+    """The name of a series, if it can be shown. A series has no place in a table, so it is not named by one."""
+    name = _name(series.name, 0)
+    return () if series.name is None or name.startswith("#") else (name,)
 
 
 def _is_series(value: object) -> bool:

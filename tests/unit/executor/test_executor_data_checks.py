@@ -32,6 +32,14 @@ def test_rows_that_went_and_values_that_became_missing_are_counted(run) -> None:
     assert seen(run("df = df[df.id > 60]")) == [("rows_lost", ("df", "df"), (100, 39))]
 
 
+def test_a_series_whose_name_cannot_be_shown_is_not_named_by_a_place(run) -> None:
+    run('import pandas as pd\nsales = pd.DataFrame({"shop": ["A", "B"], "5月": ["44.1", "closed"]})')
+    assert seen(run('for month in ["5月"]:\n    sales[month] = pd.to_numeric(sales[month], errors="coerce")')) == [
+        ("not_numbers", (), (1, 2)),
+        ("nan_made", ("sales", "#2"), (0, 1, 2)),
+    ]
+
+
 def test_a_variable_of_a_loop_that_is_another_table_now_has_lost_nothing(run) -> None:
     run(f"{FRAME}\nfor part in (df.head(20), df):\n    pass")
     assert seen(run("for part in (df, df.head(20)):\n    pass")) == []
