@@ -209,7 +209,8 @@ def _shown(value: object, limit: int) -> str:
 
 
 TOTAL = re.compile(
-    r"(?:grand|sub|overall)?[\s-]*total(?:s|e|en)?(?:\s+\S+)?|\S+\s+(?:sub|grand\s)?total|(?:zwischen|gesamt)?summe|gesamt"
+    r"(?:(?:grand|sub|overall)?[\s-]*total(?:s|e|en)?|(?:zwischen|gesamt)?summe)(?:\s+\S+)?(?:\s+\d{2,4})?"
+    r"|\S+\s+(?:sub|grand\s)?total|gesamt"
     r"|insgesamt|total\s+g[ée]n[ée]ral|sous-total|合\s*计|总\s*计|小\s*计|總\s*計|合\s*計|小\s*計",
     re.IGNORECASE,
 )

@@ -219,6 +219,15 @@ def test_rows_of_totals_are_named_with_their_place(describe: Describe, folder: P
     ]
 
 
+def test_rows_of_totals_may_name_their_period(describe: Describe, folder: Path) -> None:
+    (folder / "t.csv").write_text(
+        "Datum;Netto\n03.01.2024;1\n04.01.2024;2\nSumme 01/2024;3\nSummer 2024;2\nTotal Jan 2024;3\n"
+        "Zwischensumme Januar 2024;3\nSumme der guten Dinge;9\n"
+    )
+    found = only_table(describe, "t.csv").totals
+    assert [total.label for total in found] == ["Summe 01/2024", "Total Jan 2024", "Zwischensumme Januar 2024"]
+
+
 def test_columns_that_are_not_described_are_named(describe: Describe, folder: Path) -> None:
     names = [f"measure_{n}" for n in range(401)]
     pd.DataFrame([range(401)] * 3, columns=names).to_csv(folder / "wide.csv", index=False)
