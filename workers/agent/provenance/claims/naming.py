@@ -150,11 +150,13 @@ def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
 
 _CODE = re.compile(r"[A-Z]{2}")
 _BEHIND_NUMBER = re.compile(r"\d\s?$")
+_AROUND = 40
+"""Figures and currencies around a code have no small letters: "DE 9,261 EUR (50.1 %), AT 1,746 EUR (9.5 %)"."""
 
 
 def _is_code(text: str, start: int, end: int) -> bool:
     """Whether a word is written in capitals among others that are not; behind a number, AM is a time of day."""
-    around = text[max(0, start - 16) : start] + text[end : end + 16]
+    around = text[max(0, start - _AROUND) : start] + text[end : end + _AROUND]
     is_mixed = any(char.islower() or (char.isalpha() and not char.isascii()) for char in around)
     return text[start:end].isupper() and is_mixed and not _BEHIND_NUMBER.search(text, max(0, start - 3), start)
 

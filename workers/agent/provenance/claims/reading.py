@@ -84,10 +84,12 @@ _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
 _RULE = re.compile(r"^[ \t]*+\|?+[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*\|?[ \t]*$")
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060]|[a-z][a-z0-9]*_\w)|(?<=\d{3}[.!?])[\s\u2060]+(?=[a-zäöü])|[。！？]|"
+    r"(?<=[a-zäöüß]{5}[.!?])[\s\u2060]+(?=\d)|"
     r"\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|"
     r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=[^\S\n]*(?:\||#))|(?<=[^\n])\n(?=#)"
 )
-"""A sentence may begin with the name of a table, such as orders_archive, or with any word behind a long number."""
+"""A sentence may begin with the name of a table, such as orders_archive, with any word behind a long number, or with a
+number behind a word that is too long for an abbreviation."""
 _ABBREVIATION = re.compile(
     r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z])\.$"
 )

@@ -257,6 +257,15 @@ def test_a_code_in_capitals_names_its_row_and_the_common_word_does_not(report: s
 
 
 @pytest.mark.parametrize(
+    ("of_in", "of_it", "state"), [("23,870", "50,210", "sourced"), ("50,210", "23,870", "unsourced")]
+)
+def test_a_code_among_figures_and_currencies_names_its_row(of_in: str, of_it: str, state: str) -> None:
+    table = "    mrr_eur\nUS   182300\nDE    71400\nIT    50210\nIN    23870\n"
+    found = states(f"Customers in DE bring 71,400 EUR, IN {of_in} EUR (EUR 2023), IT {of_it} EUR.", table)
+    assert (found[f"{of_in} EUR"], found[f"{of_it} EUR"]) == (state, state)
+
+
+@pytest.mark.parametrize(
     ("report", "states_of"),
     [
         ("The US makes 56.0 % of MRR.", ["unsourced"]),
@@ -419,3 +428,9 @@ def test_a_sentence_may_begin_with_the_name_of_a_table(first: str, second: str, 
     )
     found = states(report, TABLES)
     assert (found[first], found[second]) == (state, state)
+
+
+@pytest.mark.parametrize(("before", "state"), [("North was closed.", "sourced"), ("North had approx.", "unsourced")])
+def test_a_sentence_may_begin_with_a_number(before: str, state: str) -> None:
+    orders = "        orders\nregion        \nNorth     3812\nSouth     2954\nEast      2507\n"
+    assert states(f"{before} 2,954 orders are open.", orders)["2,954"] == state
