@@ -85,9 +85,25 @@ def _safe(name: str, data: bytes) -> bytes | None:
 
 
 def last_report(turns: Mapping[str, Sequence[Step]]) -> str:
-    """The id of the thread's last turn that ended with a report; "" without any."""
+    """The id of the thread's last turn that ended with a report; "" without any.
+
+    An answer without a cell and without a figure of the data is passed over where there is another report: it only
+    says how to go on, as “write below: as slides” does.
+    """
     ended = [turn_id for turn_id, steps in turns.items() if any(isinstance(step, Finished) for step in steps)]
-    return ended[-1] if ended else ""
+    on_data = [turn_id for turn_id in ended if _is_on_data(turns[turn_id])]
+    return (on_data or ended or [""])[-1]
+
+
+def _is_on_data(steps: Sequence[Step]) -> bool:
+    if any(isinstance(step, CellRan) for step in steps):
+        return True
+    return any(
+        source.state in ("sourced", "derived")
+        for step in steps
+        if isinstance(step, Finished)
+        for source in step.sources
+    )
 
 
 def _made(given: ReportInput) -> dict[str, StoredFile]:

@@ -462,6 +462,15 @@ def test_why_there_is_no_file_is_told_in_the_language_of_the_word(desk: Desk) ->
     assert "Das analysis.zip oben enthält alles bis zum letzten Bericht" in desk.world.text(desk.key)
 
 
+def test_an_answer_that_only_names_the_words_is_not_the_last_report(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), cell(TOTALS, "Totals"), finish(TABLE), finish("Write below: “as csv”."))
+    desk.world.say("can I have it as a file for the board?", thread=desk.key)
+    desk.world.settle(desk.key)
+    desk.world.say("as csv", thread=desk.key)
+    desk.world.settle(desk.key)
+    assert posted(desk) == ["answer.csv"]
+
+
 def test_a_button_means_its_own_report_and_words_the_last_one(new_world: NewWorld) -> None:
     desk = Desk(new_world(), cell(TOTALS, "Totals"), finish(TABLE), finish(TABLE.replace("Region", "Shop")))
     desk.world.say("and by shop?", thread=desk.key)
