@@ -43,6 +43,8 @@ from core.values import Language
         ("取り消し", "undo"),
         ("ＰＤＦで", "pdf"),
         ("続けて！", "continue"),
+        ("Make it a slide!", "slides"),
+        ("Mach eine Folie daraus", "slides"),
     ],
 )
 def test_a_command_is_recognised_in_any_case_and_with_any_marks(text: str, name: str) -> None:
