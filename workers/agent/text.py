@@ -71,7 +71,7 @@ def spoken_line(stdout: str, result: str) -> str:
     """`shown_line` for people: a row of a table, or the heading above it, stands for nothing without the others. So it
     is the last line that is neither; "" when there is none."""
     printed = [line.strip() for line in _HELP.sub("", stdout or result).splitlines() if line.strip()]
-    lines, line = _without_series(printed), shown_line(stdout, result)
+    lines, line = _without_index_names(_without_series(printed)), shown_line(stdout, result)
     if line not in printed or (line in lines and (len(lines) < 2 or not _is_of_table(line))):
         return line
     return next((each for each in reversed(lines) if not _is_of_table(each)), "")
@@ -90,6 +90,15 @@ def _without_series(lines: list[str]) -> list[str]:
         elif not _SIZE.fullmatch(line):
             found.append(line)
     return found
+
+
+def _without_index_names(lines: list[str]) -> list[str]:
+    """The lines without the one word between a table's heading and its first row: the name of its index."""
+    return [
+        line
+        for at, line in enumerate(lines)
+        if " " in line or not (0 < at < len(lines) - 1 and all(map(_is_of_table, (lines[at - 1], lines[at + 1]))))
+    ]
 
 
 def _is_of_table(line: str) -> bool:

@@ -47,6 +47,12 @@ def test_people_see_no_row_of_a_table_without_its_table() -> None:
     assert spoken_line(f"rows read 12\n{table}[3 rows x 3 columns]\n", "") == "rows read 12"
 
 
+def test_the_name_of_a_tables_index_stands_for_nothing() -> None:
+    table = "         sheet   rows  kept\nmonth                      \n2024-01   7.5    7.5   7.5\n2024-02   8.1    8.1   8.0\n"
+    assert spoken_line(f"last date: 2025-10-28\n{table}", "") == "last date: 2025-10-28"
+    assert spoken_line(f"done\n{table}", "") == "done"
+
+
 def test_the_end_of_a_printed_series_stands_for_nothing() -> None:
     series = "Triage\n3    41.4\n4    45.5\nName: Kosten (EUR), dtype: float64"
     assert spoken_line(f"rows read 12\n{series}", "") == "rows read 12"
