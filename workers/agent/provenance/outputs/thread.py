@@ -27,6 +27,7 @@ from core.steps import (
     TeamNote,
 )
 from core.weighed_cache import WeighedCache
+from workers.agent.allowed_cells import last_runs
 from workers.agent.code.source import tree
 from workers.agent.provenance.language.numerals import Day, Marks, Numeral, marks_of, scan
 from workers.agent.provenance.language.words import CURRENCIES, PERCENT_WORDS, Key, has_word, key_of
@@ -78,7 +79,9 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     """All facts that the report of the last of these turns may use, oldest first. Cells count through the thread.
 
     Output of a cell that was taken back, or that a reset followed, is not included: no notebook has that cell any more.
-    Nor is an entry of the team's memory once the thread was told that it was changed or removed.
+    Nor is an entry of the team's memory once the thread was told that it was changed or removed, nor the output of a
+    cell that stopped to ask a person and ran again. What a failed cell showed stands behind all else: of two places
+    with the same figure, the one that runs to its end is the source.
     The facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
     """
     facts = Facts()
@@ -86,14 +89,22 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
     last = len(turns) - 1
     total = sum(isinstance(step, CellRan) for steps in turns for step in steps)
     standing, fresh = _standing_notes(turns), _turns_since_reset(turns)
+    of_failed: list[Facts] = []
     for place, steps in enumerate(turns):
+        lasting = {cell.cell_id for cell in last_runs(steps)}
         for step in steps:
             turn = 0 if place == last else EARLIER
             if isinstance(step, CellRan):
                 number += 1
-                if step.status != "undone" and place >= fresh and (turn == 0 or number > total - _EARLIER_CELLS):
+                if step.status == "undone" or step.cell_id not in lasting or place < fresh:
+                    continue
+                if turn == 0 or number > total - _EARLIER_CELLS:
                     read = partial(_cell_facts, step, number, turn)
-                    _add(read() if own else _KEPT.of((step, number, turn), read), facts)
+                    shown = read() if own else _KEPT.of((step, number, turn), read)
+                    if step.status == "ok":
+                        _add(shown, facts)
+                    else:
+                        of_failed.append(shown)
             elif isinstance(step, Asked):
                 _said(step.text, Place("question", about="the question"), facts)
                 if turn == 0 and (today := _day_of(step.ts)):
@@ -109,6 +120,9 @@ def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  #
                     _said(f"{note.title}\n{note.text}", Place("memory", about=entry_named(note)), facts)
             if len(facts.facts) > MAX_FACTS:
                 del facts.facts[MAX_FACTS:]
+    for shown in of_failed:
+        _add(shown, facts)
+    del facts.facts[MAX_FACTS:]
     facts.cells = number
     for fact in facts.facts:
         if fact.unit in _CURRENCY_CODES and not fact.given:
