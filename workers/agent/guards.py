@@ -26,6 +26,7 @@ from core.steps import (
     Replied,
     Step,
 )
+from workers.agent.allowed_cells import last_runs, needs_a_yes
 from workers.agent.code.source import fingerprint, strings
 from workers.agent.hints import error_line
 from workers.agent.pictures import IMAGES, is_shown
@@ -215,8 +216,8 @@ _MOST_TOLD = 2_000
 
 def failed_so_far(steps: Sequence[Step], told: Told = str) -> list[dict[str, str]]:
     """The last different errors of these steps, newest last: the cell's title and the error in one line, as people are
-    `told` it."""
-    failed = (step for step in steps if isinstance(step, CellRan) and step.status not in ("ok", "undone"))
+    `told` it. A cell that stopped to ask a person did not fail."""
+    failed = (cell for cell in last_runs(steps) if cell.status not in ("ok", "undone") and not needs_a_yes(cell))
     by_error = {told(error_line(cell)): one_line(cell.title, 120) for cell in failed}
     return [{"title": title, "error": error} for error, title in list(by_error.items())[-_MOST_ERRORS:] if error]
 

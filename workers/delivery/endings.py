@@ -13,6 +13,7 @@ from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
 from core.steps import STOPPED, CellRan, GaveUp
 from core.values import Language
+from workers.agent.allowed_cells import last_runs, needs_a_yes
 from workers.agent.turn import Told
 from workers.delivery.progress import bare_title, outcome_line
 
@@ -59,12 +60,19 @@ def _buttons(step: GaveUp, language: Language, turn_id: str, models: Sequence[st
 def stopped_text(author: str, cells: Sequence[CellRan], language: Language, *, told: Told, why: str = "") -> str:
     """What a stopped turn says, in Markdown: who stopped it, or why, and what its last cells showed, as far as people
     may be `told`."""
+    cells = last_runs(cells)
     lines = [why or say("stopped_by", language, author=clip(author, 80))]
     if cells:
         lines += ["", say("stopped_so_far", language)]
         if len(cells) > _STOPPED_CELLS:
             lines.append(f"- {say('progress_folded', language, count=len(cells) - _STOPPED_CELLS)}")
     for cell in cells[-_STOPPED_CELLS:]:
-        what = say("stopped_in_cell", language) if cell.status == "killed" else outcome_line(cell, told)
+        what = _outcome(cell, language, told)
         lines.append("- " + " — ".join(filter(None, (bare_title(cell.title or say("progress_cell", language)), what))))
     return "\n".join(lines)
+
+
+def _outcome(cell: CellRan, language: Language, told: Told) -> str:
+    if needs_a_yes(cell):
+        return say("progress_asks_yes", language)
+    return say("stopped_in_cell", language) if cell.status == "killed" else outcome_line(cell, told)

@@ -59,7 +59,7 @@ from workers.agent.actions import (
     Wait,
 )
 from workers.agent.decide import decide
-from workers.agent.guards import known_so_far
+from workers.agent.guards import failed_so_far, known_so_far
 from workers.agent.prompt.messages import messages
 from workers.agent.replies.tools import TOOLS
 from workers.agent.thread.effective_steps import RESET_CALL, effective_steps
@@ -767,6 +767,13 @@ def test_a_cell_that_was_taken_back_counts_for_nothing_but_its_number() -> None:
     assert "undone" in told
     assert "Ben took the cell" in told
     assert known_so_far(standing) == []
+
+
+def test_a_cell_that_asked_a_person_is_not_told_to_people_as_failed() -> None:
+    refused = "RequestRefused: This statement on shop needs a person's yes."
+    asks = cell("query(q)", status="error", error=refused, error_name="RequestRefused")
+    wrong = cell("query(q)", "c2", 2, title="Sum", status="error", error="KeyError: 'amount'", error_name="KeyError")
+    assert [each["title"] for each in failed_so_far([asks, wrong])] == ["Sum"]
 
 
 def test_a_cell_may_be_taken_back_from_a_later_turn() -> None:

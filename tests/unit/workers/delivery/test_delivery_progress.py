@@ -121,6 +121,16 @@ def test_a_stopped_turn_says_who_stopped_it_and_what_was_done(golden: Golden, la
     golden(f"blocks/stopped_{language}.json", drawn(gave_up_blocks(step, language, [RAN, halted])))  # type: ignore[arg-type]
 
 
+def test_a_stopped_turn_says_of_a_cell_that_asked_only_that_it_did() -> None:
+    error = "RequestRefused: This statement on crm needs a person's yes. The person who asked sees it now."
+    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    ran = RAN.model_copy(update={"call_id": asks.call_id, "title": asks.title})
+    later = asks.model_copy(update={"call_id": "9", "cell_id": "c9", "title": "Orders"})
+    text = stopped_text("Bo", [asks, ran, later], "en", told=str)
+    assert text.splitlines()[-2:] == ["- Load — total 42 · revenue.png", "- Orders — Asked for a yes"]
+    assert text.count("Load") == 1
+
+
 @given(st.lists(st.text(max_size=400), max_size=20))
 def test_whatever_cells_were_called_a_stop_keeps_slacks_limits(titles: list[str]) -> None:
     text = stopped_text(
