@@ -28,6 +28,7 @@ from core.values import Language
 from workers.agent import guards, stages
 from workers.agent.about_steps import time_between, was_reset
 from workers.agent.actions import Message
+from workers.agent.allowed_cells import last_runs
 from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
 from workers.agent.prompt.drafts import without_cells
 from workers.agent.prompt.left_out_turns import left_out_turns
@@ -92,16 +93,18 @@ def check_messages(turn: Turn, report: str, figures: Sequence[Traced] = ()) -> t
     All cells share one limit. Those of this turn take what they need of five sixths of it, earlier ones get the rest.
     A cell that looked around in the tables of a source, and that hardly a figure of the report comes from, is shown in
     short.
+    A cell that stopped to ask a person, and that ran again, is shown once.
     Where an output is cut or missing, the judge is told which of the report's `figures` it holds, and where: it would
     refuse a true report for a figure that it cannot see.
     """
     thread = list(turn.thread_steps)
     first = len(thread) - len(turn.steps)
     fresh = len(thread) - sum(map(len, since_reset((*turn.earlier, turn.steps))))
+    lasting = {cell.cell_id for steps in (*turn.earlier, turn.steps) for cell in last_runs(steps)}
     cells = [
         (place, step)
         for place, step in enumerate(thread)
-        if place >= fresh and isinstance(step, CellRan) and not step.left_out
+        if place >= fresh and isinstance(step, CellRan) and not step.left_out and step.cell_id in lasting
     ]
     now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
     room = min(_CHECK_CHARS, turn.context_chars // 2)
