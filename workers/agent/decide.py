@@ -79,7 +79,7 @@ from workers.agent.actions import (
     RunCell,
     Wait,
 )
-from workers.agent.allowed_cells import is_let_run, last_runs, runs_again
+from workers.agent.allowed_cells import is_let_run, last_runs, needs_a_yes, runs_again
 from workers.agent.cell_functions import cell_function
 from workers.agent.code.risks import Touched, touched
 from workers.agent.common_actions import ask_approval, correct
@@ -258,12 +258,12 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
 
 
 def _why_skipped(episode: Episode) -> str:
-    """Why the cells that are left of a reply do not run: one before "failed", or the people were "asked". "" if they
-    do."""
+    """Why the cells that are left of a reply do not run: one before "failed", or "waits" for a yes that it did not get,
+    or the people were "asked". "" if they do."""
     again = runs_again(episode.steps)
     ended = (cell for cell in last_runs(episode.steps) if not cell.is_own and cell.call_id not in again)
-    if any(cell.status != "ok" for cell in ended):
-        return "failed"
+    if (failed := next((cell for cell in ended if cell.status != "ok"), None)) is not None:
+        return "waits" if needs_a_yes(failed) else "failed"
     asked = any(isinstance(step, Questioned) and not step.call_id.startswith(OUR_CALLS) for step in episode.steps)
     return "asked" if asked else ""
 

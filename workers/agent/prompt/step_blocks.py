@@ -43,7 +43,7 @@ from core.steps import (
 )
 from workers.agent import stages
 from workers.agent.actions import Message
-from workers.agent.allowed_cells import last_runs
+from workers.agent.allowed_cells import last_runs, needs_a_yes
 from workers.agent.code.source import assigned_names
 from workers.agent.hints import error_line
 from workers.agent.pictures import picture_message, shown_charts
@@ -633,9 +633,11 @@ def _after_decision(turn: Turn, decided: Decided, before: Sequence[Step], since:
     for any other. `before` and `since` are the other steps of its reply."""
     if decided.call_id.startswith(CONFIRM_CALL):
         asked = next((step for step in reversed(before) if isinstance(step, CellRan)), None)
-        ran = any(isinstance(step, CellRan) and asked and step.call_id == asked.call_id for step in since)
-        outcome = "ran" if ran and decided.outcome == "run" else decided.outcome
-        return turn.prompts.render("confirmed", outcome=outcome, made=bool(asked and asked.tool_calls))
+        again = (step for step in since if isinstance(step, CellRan) and asked and step.call_id == asked.call_id)
+        ran = next(again, None) if decided.outcome == "run" else None
+        outcome = decided.outcome if ran is None else "asks" if needs_a_yes(ran) else "ran"
+        title = one_line(asked.title, 120) if asked else ""
+        return turn.prompts.render("confirmed", outcome=outcome, title=title, made=bool(asked and asked.tool_calls))
     if decided not in turn.steps:
         return ""
     steps = turn.steps[: turn.steps.index(decided) + 1]

@@ -447,7 +447,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {"sections": LAYOUT, "missing": missing, "invented": invented}
             for missing, invented in [(LAYOUT[1:], ()), ((), ("Outlook",)), (("Limits",), ("Outlook", "By me"))]
         ],
-        "skipped": [{"why": "failed"}, {"why": "asked"}],
+        "skipped": [{"why": "failed"}, {"why": "waits"}, {"why": "asked"}],
         "new_message": [
             {"what": "question", "native_tools": True}, {"what": "report", "native_tools": True},
             {"what": "report", "native_tools": False},
@@ -535,8 +535,12 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "stage_sent_back": [{"author": "Ben", "hint": "> by month"}, {"author": "Ben", "hint": ""}],
         "plan_first": [{"native_tools": True}, {"native_tools": False}],
         "confirmed": [
-            *({"outcome": outcome, "made": False} for outcome in ("run", "ran", "skip", "expired", "other")),
-            {"outcome": "run", "made": True},
+            *(
+                {"outcome": outcome, "title": "Sum by region", "made": False}
+                for outcome in ("run", "ran", "asks", "skip", "expired", "other")
+            ),
+            {"outcome": "ran", "title": "", "made": False},
+            {"outcome": "run", "title": "Sum by region", "made": True},
         ],
         "undone": [{"author": "Ana", "title": "Sum by region"}],
         "inherited": [

@@ -618,7 +618,7 @@ def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: A
     assert world.statuses(key) == ["done"]
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
     assert [step["outcome"] for step in world.steps(key, "decided")] == ["run"]
-    assert "this cell ran once more by itself" in told(world)
+    assert r"the cell \"Count\" ran once more by itself. What is shown" in told(world).replace(r"\\", "\\")
     assert "needs a person's yes" not in told(world)
     requests = [request.purpose for request in world.model.requests]  # type: ignore[attr-defined]
     assert requests.count("act") == 2, "the model is asked again once the rows are there"
@@ -637,6 +637,21 @@ def test_the_other_cells_of_a_reply_do_not_run_when_the_statement_is_skipped(ask
     world = asked(replies, more=STRICT)
     answers(world, SKIP)
     assert [step["stdout"] for step in ran(world)] == [""]
+
+
+def test_the_model_is_told_which_statement_of_a_cell_was_allowed_and_why_the_next_cell_did_not_run(
+    asked: Asked,
+) -> None:
+    both = cell("print(query('select 1 as n').n[0])\nprint(query('select 2 as n').n[0])", "Both")
+    replies = {"calls": (*both["calls"], *cell("print('next', 40 + 2)")["calls"])}
+    world = asked(replies, more=STRICT)
+    answers(world, RUN)
+    world.say("only the second one", thread=world.key)  # type: ignore[attr-defined]
+    world.settle(world.key)  # type: ignore[attr-defined]
+    assert "ran once more by itself, until it stopped to ask for the next yes" in told(world)
+    assert "What is shown of it is from that run" not in told(world)
+    assert "Not run: an earlier cell of the same reply stopped to ask for a person's yes." in told(world)
+    assert [step["stdout"] for step in ran(world)] == ["", "1\n"]
 
 
 def test_a_cell_that_keeps_to_itself_that_it_was_refused_goes_to_the_model(asked: Asked) -> None:

@@ -210,7 +210,7 @@ def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path
     world.decide(key, "run")
     world.settle(key)
     assert closed(tmp_path) == ["7"]
-    assert "this cell ran once more by itself" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
+    assert "ran once more by itself" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"], "the same call again is asked again"
     assert [step["ended_by"] for step in ran(world)] == ["question", "", "question"]
     world.decide(key, "skip")
