@@ -36,6 +36,10 @@ from workers.sources.values import ColumnInfo, Kind, Limits, Source, TableName
 
 log = get_logger(__name__)
 
+_CHECKED_BEFORE_A_YES = frozenset({Kind.POSTGRES, Kind.DUCKDB, Kind.FOLDER, Kind.S3})
+"""A strict source of these kinds looks at a statement before people do. Their EXPLAIN computes no row. MySQL's may
+compute a part of the statement, and its error may tell of it, before anybody said yes."""
+
 Answer = tuple[Answered, int | None]
 """What is told, and the open file with the rows where there are some."""
 Grows = Callable[[int], None]
@@ -232,8 +236,9 @@ def _sampled(column: ColumnInfo, kind: Kind) -> exp.Expr:
 
 def _explained(source: Source, driver: Driver, ask: Ask, limits: Limits) -> Answer:
     statement = checked(source, driver, ask.sql, ask.params)
+    is_checked = source.settings.ask_above_rows or (source.settings.strict and source.kind in _CHECKED_BEFORE_A_YES)
     with hinted(driver, statement):
-        expected = driver.expected_rows(statement.sql, limits) if source.settings.ask_above_rows else None
+        expected = driver.expected_rows(statement.sql, limits) if is_checked else None
     return Answered(value=[str(table) for table in statement.tables], sql=statement.sql, expected=expected), None
 
 

@@ -814,6 +814,21 @@ def test_a_statement_that_the_guard_refuses_is_no_question_to_people(asked: Aske
     assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
 
 
+def test_a_statement_that_the_database_refuses_is_no_question_to_people(asked: Asked, duckdb_url: str) -> None:
+    wrong = cell("print(query('select amuont from orders'))")
+    world = asked(wrong, more=STRICT, url=duckdb_url)
+    key = world.key  # type: ignore[attr-defined]
+    assert "Did you mean amount?" in error_of(world)
+    assert (world.statuses(key), world.steps(key, "questioned"), world.steps(key, "queried")) == (["done"], [], [])
+
+
+def test_a_strict_database_file_still_asks_before_what_it_could_run(asked: Asked, duckdb_url: str) -> None:
+    world = asked(COUNT, more=STRICT, url=duckdb_url)
+    assert world.statuses(world.key) == ["waiting"]  # type: ignore[attr-defined]
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
+
+
 def test_a_statement_too_long_to_be_read_is_not_asked_for(asked: Asked) -> None:
     world = asked(cell("query('select ' + '+'.join(['1'] * 2000) + ' as n')"), more=STRICT)
     assert "a person has to read" in error_of(world).lower()
