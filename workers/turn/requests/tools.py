@@ -175,10 +175,11 @@ class ToolRequests:
             raise NeedsYes(ASKED_FIRST)
         if question is None:
             language = self._turn.language
+            phrase = "confirm_tool_again" if made else "confirm_tool"
             self._turn.append(
                 Questioned(
                     call_id=call_id,
-                    question=say("confirm_tool", language, tool=f"{server}.{tool}"),
+                    question=say(phrase, language, tool=f"{server}.{tool}"),
                     options=(say("confirm_tool_run", language), say("confirm_skip", language)),
                     until=time.time() + self._turn.context.settings.mcp[server].confirm_minutes * 60,
                     approval=Approval(what="statement", title=f"{server}.{tool}", code=shown),

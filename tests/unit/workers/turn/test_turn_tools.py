@@ -213,6 +213,8 @@ def test_a_call_waits_for_a_yes_and_a_yes_is_for_one_call(asked: Asked, tmp_path
     assert "ran once more by itself" in str(world.model.requests[-1].messages)  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"], "the same call again is asked again"
     assert [step["ended_by"] for step in ran(world)] == ["question", "", "question"]
+    (question,) = [message_text(each) for each in world.messages(key) if "[Make the call]" in message_text(each)]
+    assert "was already called with exactly this for this question. May it be called once more?" in question
     world.decide(key, "skip")
     world.settle(key)
     assert (world.statuses(key), closed(tmp_path)) == (["done"], ["7"])
