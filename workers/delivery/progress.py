@@ -30,6 +30,7 @@ from core.steps import (
     StatementRan,
     Step,
     Undone,
+    decision_on,
     total_spent,
 )
 from core.values import Language
@@ -113,7 +114,7 @@ def progress_of(
     tasks = [
         task
         for n, step in enumerate(steps)
-        if n >= opening and not (isinstance(step, CellRan) and step.cell_id in unseen)
+        if n >= opening and not (isinstance(step, CellRan) and step.cell_id in unseen) and not _was_allowed(step, steps)
         for task in _tasks_of(n, step, language, told)
     ]
     took = {step.cell_id: step.duration_s for step in steps if isinstance(step, CellRan)}
@@ -185,6 +186,16 @@ def _open_steps(steps: Sequence[Step], running: RunCell | None) -> list[TaskView
         TaskView(f"plan-{line.number}", f"{line.number}. {line.step.title}", "pending", line.step.shows)
         for line in left
     ]
+
+
+def _was_allowed(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether people allowed what a step asked about, a cell or a statement: the line of that cell tells the rest."""
+    if not isinstance(step, Questioned) or step.approval is None:
+        return False
+    if step.approval.what not in ("python", "bash", "statement"):
+        return False
+    decided = decision_on(steps, step.call_id)
+    return decided is not None and decided.outcome in ("run", "edited")
 
 
 def _ran_again(steps: Sequence[Step], running: RunCell | None) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from core.phrases import say
 from core.slack.blocks import SlackMessage, as_plain_plans, broken_limits, characters
 from core.steps import (
+    Approval,
     Asked,
     Briefed,
     CellRan,
+    Decided,
     FileAbstract,
     FileProblem,
     Finished,
@@ -88,6 +91,25 @@ def test_a_cell_that_runs_again_after_a_yes_has_one_line() -> None:
     running = progress_of([ASKED, asks], "en", running=again).tasks
     done = progress_of([ASKED, asks, ran], "en", "done").tasks
     assert [[(task.id, task.title) for task in tasks] for tasks in (running, done)] == [[("c2", "Load")]] * 2
+
+
+@pytest.mark.parametrize(
+    ("what", "outcome", "titles"),
+    [
+        ("statement", None, ["Asked a question", "Load"]),
+        ("statement", "run", ["Load"]),
+        ("statement", "skip", ["Asked a question", "Load"]),
+        ("python", "edited", ["Load"]),
+        ("plan", "run", ["Asked a question", "Load"]),
+    ],
+)
+def test_the_card_does_not_repeat_a_question_about_a_cell_that_people_allowed(
+    what: Any, outcome: Any, titles: list[str]
+) -> None:
+    asks = Questioned(call_id="q", question="May it?", approval=Approval(what=what, title="crm", code="SELECT 1"))
+    said = Decided(call_id="q", outcome=outcome, user="U1", author="Ana", ts="3.0") if outcome else None
+    steps = [ASKED, asks, FAILED, *([said] if said else [])]
+    assert [task.title for task in progress_of(steps, "en", "done").tasks] == titles
 
 
 def test_only_a_running_turn_can_be_stopped_on_its_card(golden: Golden) -> None:
