@@ -110,8 +110,8 @@ class DataCheck(Value):
 
 EndedBy = Literal["", "question", "setup", "source", "person", "machine"]
 """What ended a cell when its code did not. question: a person is asked about its statement or its call · setup: only an
-admin can mend how its data source is set up · source: its data source does not answer now · person: somebody stopped
-it · machine: its process was ended for a reason of the service."""
+admin can mend how its data source is set up, or allow it · source: its data source does not answer now · person:
+somebody stopped it · machine: its process was ended for a reason of the service."""
 
 
 class CellRan(Value):

@@ -2,7 +2,8 @@
 
 SourceError
 ├── Refused            the guard does not let the statement through; the message says how to write it instead
-│   └── NeedsYes       a person is asked about the statement; the cell does not wait for that
+│   ├── NeedsYes       a person is asked about the statement; the cell does not wait for that
+│   └── NotAllowed     this channel or these people may not ask the source; an admin can allow it
 ├── StatementFailed    the database refused or failed the statement, in its own words, without its address
 ├── LimitReached       more rows, bytes or time than the source allows; nothing of the result is kept
 ├── LoginCanWrite      the login has rights that it does not need; the message holds the SQL that takes them away
@@ -27,6 +28,10 @@ class Refused(SourceError):
 
 class NeedsYes(Refused):
     """A person is asked about the statement."""
+
+
+class NotAllowed(Refused):
+    """This channel or these people may not ask the source."""
 
 
 class StatementFailed(SourceError):

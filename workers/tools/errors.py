@@ -2,7 +2,8 @@
 
 ToolError
 ├── Refused        the call may not be made: the tool, the channel, the people, or nobody said yes
-│   └── NeedsYes   a person is asked about the call; the cell does not wait for that
+│   ├── NeedsYes   a person is asked about the call; the cell does not wait for that
+│   └── NotAllowed this channel or these people may not call the tools; an admin can allow it
 ├── ToolFailed     the server took the call and says that it failed, in its own words
 ├── LimitReached   the answer is larger, or takes longer, than the server is allowed
 ├── ToolAway       the server does not answer now, or does not speak the protocol
@@ -24,6 +25,10 @@ class Refused(ToolError):
 
 class NeedsYes(Refused):
     """A person is asked about the call."""
+
+
+class NotAllowed(Refused):
+    """This channel or these people may not call the tools."""
 
 
 class ToolFailed(ToolError):

@@ -23,6 +23,8 @@ _COMPARED = 1_000
 _ENDED_BY: Mapping[type[Exception], EndedBy] = {
     of_sources.NeedsYes: "question",
     of_tools.NeedsYes: "question",
+    of_sources.NotAllowed: "setup",
+    of_tools.NotAllowed: "setup",
     of_sources.LoginCanWrite: "setup",
     of_sources.Misconfigured: "setup",
     of_sources.SourceAway: "source",

@@ -31,7 +31,7 @@ from workers.agent.code.source import computed_names
 from workers.agent.text import clip
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request, why_refused
-from workers.sources.errors import Cancelled, LimitReached, NeedsYes, Refused, SourceAway, SourceError
+from workers.sources.errors import Cancelled, LimitReached, NeedsYes, NotAllowed, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.access.messages import why_not_own
 from workers.turn.access.sources import is_private, refusal_of
@@ -256,7 +256,8 @@ class SourceRequests:
             raise Refused(say("source_private", turn.language, source=name, author=author))
         if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name, self._user):
             log.info("source_not_allowed", source=name, why=phrase)
-            raise Refused(say(phrase, turn.language, source=name))
+            passes = phrase == "source_unknown_people"  # Slack may know them in a moment
+            raise (Refused if passes else NotAllowed)(say(phrase, turn.language, source=name))
 
     def _seconds_left(self) -> float:
         return self._ends_at - time.monotonic() - SPARE_S

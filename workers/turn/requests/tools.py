@@ -27,7 +27,7 @@ from core.telemetry import get_logger
 from core.values import StoredFile
 from workers.agent.text import clip, one_line
 from workers.tools.client import LOST, ToolsClient
-from workers.tools.errors import LimitReached, NeedsYes, Refused, ToolAway, ToolError, ToolFailed
+from workers.tools.errors import LimitReached, NeedsYes, NotAllowed, Refused, ToolAway, ToolError, ToolFailed
 from workers.tools.requests import Request, ToolAsk, asked_of, written
 from workers.turn.access.messages import why_not_own
 from workers.turn.access.tools import refusal_of
@@ -87,7 +87,8 @@ class ToolRequests:
         turn = self._turn
         if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, server, self._user):
             log.info("tool_not_allowed", server=server, why=phrase)
-            raise Refused(say(phrase, self._turn.language, server=server))
+            passes = phrase == "tool_unknown_people"  # Slack may know them in a moment
+            raise (Refused if passes else NotAllowed)(say(phrase, self._turn.language, server=server))
         asked = asked_of(server, tool, ask.arguments)
         earlier = [step for step in self._steps() if step.cell_id == self._cell_id and step.call.number == ask.number]
         if earlier and earlier[-1].call.asked == asked:

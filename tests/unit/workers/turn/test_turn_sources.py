@@ -197,6 +197,7 @@ def test_a_thread_that_may_not_ask_gets_a_sentence_and_no_rows(
     assert said in error_of(world)
     assert ran(world)[0]["statements"] == []
     assert "query(sql" not in prompt(world)
+    assert "No code can mend this: an admin has to." in told(world)
 
 
 def test_a_source_that_allows_outsiders_is_asked_beside_them(asked: Asked) -> None:

@@ -120,7 +120,7 @@ def test_a_thread_that_may_not_call_gets_a_sentence_and_nothing_is_called(
     asked: Asked, tmp_path: Path, more: str, before: Callable[[World], object], said: str
 ) -> None:
     world = asked(CLOSE, more=f"{FREE}{more}", before=before)
-    assert said in ran(world)[0]["error"]
+    assert (said in ran(world)[0]["error"], ran(world)[0]["ended_by"]) == (True, "setup")
     assert closed(tmp_path) == []
     assert "Tools of other systems" not in prompt(world)
 
