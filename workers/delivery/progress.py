@@ -56,6 +56,8 @@ _BARE_TITLE = 90
 _BARE_OUTPUT = 80
 _SHORTEST_S = 0.1
 """A step that took less says no time."""
+_REFUSED = "RequestRefused"
+"""The name of the error that a cell gets where it may not do something."""
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
 
@@ -247,10 +249,13 @@ def _tasks_of(number: int, step: Step, language: Language, told: Told) -> list[T
 def outcome_line(cell: CellRan, told: Told = str) -> str:
     """The outcome of a cell, in one line: its error, its key line (else what it showed last), the files it made.
 
-    `told` gives what may be read of a line; the name of an error may always be.
+    `told` gives what may be read of a line; the name of an error may always be. A refusal is a sentence for people too,
+    and stands without the name.
     """
     if cell.status == "error":
         said = _shown(last_line(cell.error), told)
+        if said and cell.error_name == _REFUSED:
+            return said.removeprefix(f"{_REFUSED}: ")
         return said if said.startswith(cell.error_name) else ": ".join(filter(None, (cell.error_name, said)))
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status

@@ -77,11 +77,18 @@ def test_a_cell_that_only_asks_for_a_yes_is_not_shown_as_failed() -> None:
     assert (task.status, task.output) == ("complete", "Asked for a yes")
 
 
+def test_the_card_gives_a_refusal_in_its_own_words() -> None:
+    error = "RequestRefused: The data source shop may not be queried in this channel."
+    refused = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    (task,) = [task for task in progress_of([ASKED, refused], "en").tasks if task.id == "c1"]
+    assert (task.status, task.output) == ("error", "The data source shop may not be queried in this channel.")
+
+
 def test_a_cell_that_raises_the_words_of_a_refusal_is_shown_as_failed() -> None:
     error = "RequestRefused: This statement on crm needs a person's yes."
     says = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
     (task,) = [task for task in progress_of([ASKED, says], "en", "waiting", currency="").tasks if task.id == "c1"]
-    assert (task.status, task.output) == ("error", error)
+    assert (task.status, task.output) == ("error", error.removeprefix("RequestRefused: "))
 
 
 def test_a_cell_that_runs_again_after_a_yes_has_one_line() -> None:
