@@ -162,7 +162,11 @@ def _expired(turn: Turn) -> GiveUp | None:
     if not isinstance(last := turn.steps[-1], Decided) or last.outcome != "expired":
         return None
     asked = (step.approval for step in turn.steps if isinstance(step, Questioned) and step.call_id == last.call_id)
-    title = next((approval.title for approval in asked if approval), "") or say("progress_cell", turn.language)
+    approval = next((each for each in asked if each), None)
+    title = approval.title if approval else ""
+    if approval and approval.what == "statement":  # its own title names the source or the tool, not the step
+        title = next((step.title for step in reversed(turn.steps) if isinstance(step, CellRan)), "")
+    title = title or say("progress_cell", turn.language)
     return GiveUp(APPROVAL_EXPIRED, say(APPROVAL_EXPIRED, turn.language, title=title), "user")
 
 

@@ -717,6 +717,13 @@ def test_a_cell_that_stopped_for_its_statement_but_that_nobody_let_run_is_asked_
     assert isinstance(decide(turn(*steps, approvals="every cell")), AskApproval)
 
 
+def test_a_statement_that_nobody_decided_on_in_time_is_told_by_the_title_of_its_cell() -> None:
+    late = SEND_IT.model_copy(update={"outcome": "expired"})
+    action = decide(turn(asked(), BRIEFED, run("df = 1"), stopped_for_its_statement(), STATEMENT, late))
+    assert isinstance(action, GiveUp)
+    assert "whether the step “Step” may run" in action.text
+
+
 def test_a_turn_ends_when_nobody_decides_in_time() -> None:
     action = decide(turn(asked(), BRIEFED, run("df = 1"), WAITING, UNDECIDED, approvals="every cell"))
     assert isinstance(action, GiveUp)
