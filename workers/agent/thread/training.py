@@ -7,6 +7,7 @@ what will be asked.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from core.steps import (
 from workers.agent.actions import Message
 from workers.agent.code.program import program
 from workers.agent.prompt.messages import messages
+from workers.agent.prompt.step_blocks import sanitize_name
 from workers.agent.replies.tools import FINISH, RUN_BASH
 from workers.agent.thread.changes import REPORT, edited
 from workers.agent.thread.effective_steps import effective_steps
@@ -92,20 +94,30 @@ def people_in(turns: Turns) -> frozenset[str]:
 
 
 def without_names(turns: Turns) -> list[list[Step]]:
-    """The same steps with "person_1", "person_2" … in place of people's names and ids."""
+    """The same steps with "person_1", "person_2" … in place of people's names and ids, also where we put a name into
+    the title of a cell: "Sum (code changed by Ana)"."""
     aliases: dict[str, str] = {}
-    found: list[list[Step]] = []
-    for steps in turns:
-        made: list[Step] = []
-        for step in steps:
-            user = str(getattr(step, "user", ""))
-            if not user:
-                made.append(step)
-                continue
+    names: dict[str, str] = {}
+    for step in (step for steps in turns for step in steps):
+        if user := str(getattr(step, "user", "")):
             alias = aliases.setdefault(user, f"person_{len(aliases) + 1}")
-            made.append(step.model_copy(update={"user": alias, "author": alias}))
-        found.append(made)
-    return found
+            if author := sanitize_name(str(getattr(step, "author", ""))):
+                names.setdefault(author, alias)
+    return [[_as_alias(step, aliases, names) for step in steps] for steps in turns]
+
+
+def _as_alias(step: Step, aliases: Mapping[str, str], names: Mapping[str, str]) -> Step:
+    if isinstance(step, CellRan):
+        step = step.model_copy(update={"title": _without(names, step.title)})
+    alias = aliases.get(str(getattr(step, "user", "")))
+    return step.model_copy(update={"user": alias, "author": alias}) if alias else step
+
+
+def _without(names: Mapping[str, str], title: str) -> str:
+    """The title with an alias for each name that stands in it as a word of its own."""
+    for name, alias in sorted(names.items(), key=lambda pair: -len(pair[0])):
+        title = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", alias, title)
+    return title
 
 
 def conversation(view: Turn, turns: Turns, number: int) -> Conversation | None:
