@@ -95,7 +95,10 @@ def _about(source: SourceSettings) -> str:
     bound = f"{source.ask_above_rows:,} rows"
     big = f"A statement that goes through more than {bound} waits for a person: filter and aggregate in it."
     most = f"A result has at most {source.max_rows:,} rows."
-    return " ".join(filter(None, (source.description, most, strict or (big if source.ask_above_rows else ""))))
+    described = source.description.strip()
+    if described and described[-1] not in ".!?:。！？：":
+        described += "."
+    return " ".join(filter(None, (described, most, strict or (big if source.ask_above_rows else ""))))
 
 
 def question_of(steps: Sequence[Step]) -> str:

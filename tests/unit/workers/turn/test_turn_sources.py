@@ -125,7 +125,7 @@ def test_the_prompt_of_who_may_not_ask_says_that_there_is_data_and_not_which(ask
 
 
 def test_the_prompt_says_how_many_rows_a_result_may_have_so_that_nobody_allows_more_in_vain(asked: Asked) -> None:
-    assert "A result has at most 1,234 rows." in prompt(asked(COUNT, more="max_rows = 1234\n"))
+    assert "Orders. A result has at most 1,234 rows." in prompt(asked(COUNT, more="max_rows = 1234\n"))
 
 
 def test_the_prompt_describes_the_tables_that_may_be_read(asked: Asked) -> None:
