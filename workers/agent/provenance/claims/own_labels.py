@@ -106,6 +106,13 @@ _BEFORE_AND_AFTER = frozenset(
 )
 _AND = re.compile(r"[\s\u2060]*(?:and|und|y|et|to|bis|vs\.?|against|gegen|和|与|,)[\s\u2060]*")
 """What stands between the figures before and after: "as fast as before (90 ms and 89 ms)"."""
+_TO_NAME = re.compile(
+    r"[*\s\u2060]*(?:(?!(?:and|und|et|y|while|whereas|but|während|aber|mais|pero)\b)[^\W\d]+[\s\u2060]+){0,3}"
+    r"(?:in|from|of|by|with|for|at|on|via|aus|von|bei|mit|für|auf|im|vom|de|du|en|à|chez|avec|pour|con|para)"
+    r"(?:[\s\u2060]+[^\W\d]+){0,2}[*\s\u2060]*",
+    re.IGNORECASE,
+)
+"""What stands between the bracket of a figure and its name: "9,261 EUR (50.1 %) came from customers in DE"."""
 _BEFORE_BRACKET = 40
 """This many characters before a bracket may name what the bracket is about."""
 
@@ -246,7 +253,7 @@ class OwnLabels:
             return (
                 self._behind_a_figure(claim, family) or self._of_table(claim, family) or self._by_heading(claim, family)
             )
-        if (own := self._in_order(claim, family)) is not None:
+        if (own := self._in_order(claim, family) or self._behind_remark(claim, family)) is not None:
             return own
         inside = [m for m in self._inside(claim, family) if m not in others]
         if len(inside) > 1 and len(inside) == self._see.in_clause(claim):
@@ -355,6 +362,19 @@ class OwnLabels:
         if any(_COMPARED_BEHIND.match(text, m.end) or _CONTRAST.search(text, claim.span[0], m.start) for m in named):
             return None  # "B is 1.5 warmer than A": the figure is of both
         return chosen(family, [named[figures.index(claim)]])
+
+    def _behind_remark(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """The claim's own label where each of several figures has a bracket and then its name: "9,261 EUR (50.1 %) from
+        DE and 1,554 EUR (8.4 %) from CA"."""
+        text, named = self._see.reading.text, {}
+        for other in self._see.figures(claim):
+            if remark := _REMARK.match(text, other.end):
+                found = [m for m in self._see.within(remark.end(), claim.span[1]) if chosen(family, [m])][:1]
+                if found and _TO_NAME.fullmatch(text, remark.end(), found[0].start):
+                    named[id(other)] = found[0]
+        if len({mention.label for mention in named.values()}) < 2 or id(claim) not in named:
+            return None
+        return chosen(family, [named[id(claim)]])
 
     def _respective(self, claim: Claim, family: Family) -> frozenset[Label] | None:
         """The claim's own label where a bracket has a figure for each name before it: "B and C about half (120 and

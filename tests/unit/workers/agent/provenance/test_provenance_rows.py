@@ -434,3 +434,26 @@ def test_a_sentence_may_begin_with_the_name_of_a_table(first: str, second: str, 
 def test_a_sentence_may_begin_with_a_number(before: str, state: str) -> None:
     orders = "        orders\nregion        \nNorth     3812\nSouth     2954\nEast      2507\n"
     assert states(f"{before} 2,954 orders are open.", orders)["2,954"] == state
+
+
+SHARES = (
+    "        revenue_eur  share (%)\nNorth          4800       48.0\nSouth          3700       37.0\n"
+    "East           1500       15.0\n"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{} EUR ({} %) came from customers in North and {} EUR ({} %) from South.",
+        "Of this, {} EUR ({} %) with shops in North, {} EUR ({} %) with those in South.",
+        "{} EUR ({} %) in North and {} EUR ({} %) in South.",
+        "{} EUR ({} %) kamen aus North und {} EUR ({} %) aus South.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("figures", "state"),
+    [(("4,800", "48.0", "3,700", "37.0"), "sourced"), (("3,700", "37.0", "4,800", "48.0"), "unsourced")],
+)
+def test_a_name_behind_the_bracket_of_each_figure_is_its_own(words: str, figures: tuple[str, ...], state: str) -> None:
+    assert list(states(words.format(*figures), SHARES).values()) == [state] * 4
