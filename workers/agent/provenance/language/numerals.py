@@ -111,6 +111,13 @@ _SENTENCE_ENDS = rf"\. (?:January|February|March|May|June|July|October|December|
 _DATES = (
     ("ymd", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
     ("dmy", re.compile(rf"(?<![A-Za-z0-9_,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?![A-Za-z0-9_])")),
+    (
+        "dm",  # without a word such as "am" before it, 28.10. may be a number at the end of a sentence
+        re.compile(
+            r"(?:(?<=\b[Aa][mb] )|(?<=\b[Dd]e[mnr] )|(?<=\b[Bb]is )|(?<=\b[VvZz][ou]m ))"
+            r"([0-3]?\d)\.\s?(0?[1-9]|1[0-2])\.(?!\s?\d)(?![A-Za-z_])"
+        ),
+    ),
     ("slash", re.compile(rf"(?<![A-Za-z0-9_.,/])(\d{{1,2}})/(\d{{1,2}})/({_YEAR})(?![A-Za-z0-9_])")),
     ("zh", re.compile(rf"({_YEAR})\s?年\s?(\d{{1,2}})\s?月(?:\s?(\d{{1,2}})\s?[日号])?")),
     ("zhq", re.compile(rf"(?:({_YEAR})\s?年)?\s?第?([一二三四1-4])\s?季度")),
@@ -156,6 +163,7 @@ _MAYBE_DATE = re.compile(
 """A text in which this finds nothing has no date. This quick search often makes the patterns above unnecessary."""
 _SIGNS = {
     "dmy": ".",
+    "dm": ".",
     "slash": "/",
     "zh": "月",
     "zhq": "季",
@@ -372,6 +380,8 @@ def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - o
         case "dmy":
             year = number(2) or 0
             day = Day(year if year > 99 else 2000 + year, number(1), number(0))
+        case "dm":
+            day = Day(None, number(1), number(0))
         case "slash_dm":
             day = Day(number(2), number(1), number(0))
         case "slash":

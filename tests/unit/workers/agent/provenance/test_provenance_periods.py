@@ -372,3 +372,16 @@ def test_the_year_that_a_figure_is_the_same_as_is_not_its_own(report: str) -> No
     assert "unsourced" not in states(report, rates).values()
     wrong = report.replace("2024", "2023")
     assert "unsourced" in states(wrong, rates).values()
+
+
+@pytest.mark.parametrize(
+    ("report", "found"),
+    [
+        ("Oktober 2025 reicht bis zum 28.10.; es fehlen Tage.", {"Oktober 2025": "sourced", "28.10.": "sourced"}),
+        ("Vom 2.1. bis 28.10. gibt es Belege.", {"2.1.": "sourced", "28.10.": "sourced"}),
+        ("Der letzte Beleg ist vom 27.10. Danach fehlen Belege.", {"27.10.": "unsourced"}),
+        ("It was 28.10. That is low.", {"28.10": "unsourced"}),
+    ],
+)
+def test_a_german_date_may_leave_its_year_out(report: str, found: dict[str, str]) -> None:
+    assert states(report, "Letztes Datum: 2025-10-28\nErster Beleg: 2024-01-02\n") == found
