@@ -39,7 +39,7 @@ TOOLS: tuple[dict[str, Any], ...] = (
         ["code", "title"],
         code={
             "type": "string",
-            "description": "Python source: one small step. Print only the figures that you need to see.",
+            "description": "Python source. Print only the figures that you need to see.",
         },
         title={
             "type": "string",
