@@ -17,9 +17,11 @@ from workers.agent.provenance.language.words import (
     CHANGE_WORDS,
     CURRENCIES,
     DOWN,
+    FALL,
     LEVEL_BEFORE,
     MAGNITUDE,
     NEARLY,
+    OF_LESS,
     OVER,
     PERCENT_WORDS,
     STEPS,
@@ -314,8 +316,11 @@ def _direction(claim: Claim, scene: Scene) -> int:
     text = scene.bare
     start, end = claim.clause
     clause = text[start:end]
-    if not claim.in_table and (word := _NEXT_WORD.match(text, claim.end)) and (way := _way(word[1])):
-        return way  # "more orders, but 11.7 % below the mean"
+    if not claim.in_table:
+        word = _NEXT_WORD.match(text, claim.end)
+        beside = {way for way in (_way(word[1]) if word else 0, _way_before(claim, scene)) if way}
+        if beside:
+            return beside.pop() if len(beside) == 1 else 0  # "more orders, but 11.7 % below the mean"
     if claim.in_table:
         clause = claim.column
     elif not _way(clause) and (way := _way_at_the_end(text, claim)):
@@ -325,6 +330,28 @@ def _direction(claim: Claim, scene: Scene) -> int:
         cut = max((m.end() for m in re.finditer(r"[;；]|\b(?:and|whereas|while|und|während)\b", before)), default=0)
         clause = before[cut:] + clause
     return _way(clause)
+
+
+def _way_before(claim: Claim, scene: Scene) -> int:
+    """Which way the verb points that stands right before a figure: "after a fall in orders, revenue rose by 8 %"."""
+    text, start = scene.bare, max(claim.clause[0], claim.start - _LONGEST_LEAD)
+    led = _LED.search(text, start, claim.start)
+    word = (led["verb"] or led["sign"]) if led else ""
+    return 0 if _COMPARES.fullmatch(word) else _way(word)
+
+
+_LONGEST_LEAD = 48
+_LED = re.compile(
+    r"(?:(?P<verb>[^\W\d_]+)(?:[\s\u2060]+(?:by|of|um|von|de|en|un|just|only|about|around|nearly|almost|some|nur|rund|"
+    r"etwa|fast|knapp|environ|presque|unos|casi))*?[\s\u2060]+(?:d['’])?|"
+    r"(?<![少多未没不])(?P<sign>增长|增加|上升|提高|上涨|下降|减少|下滑|降低|下跌)[了约近]{0,2}[\s\u2060]*)[*_(（$€£¥~≈]*$"
+)
+"""A word right before a figure, with what may stand between."""
+_COMPARES = re.compile(
+    r"over\w*|above|below|under\w*|more|less|fewer|higher|lower|up|plus|minus|mehr|weniger|über\w*|unter\w*|moins|menos",
+    re.IGNORECASE,
+)
+"""Words that stand before a bound or a level: "fell over 8 %"."""
 
 
 _NEXT_WORD = re.compile(r"[\s\u2060*_]*([A-Za-zÀ-ÿ]+|[\u3040-\u30ff\u4e00-\u9fff]{1,2})")
@@ -350,6 +377,8 @@ def _way(text: str) -> int:
 
 def is_level(claim: Claim, scene: Scene) -> bool:
     """Whether a claim is the level that something reached ("fell to 58"), not the size of a change."""
+    if _way_before(claim, scene):
+        return False
     return LEVEL_BEFORE.search(scene.reading.text, max(claim.span[0], claim.start - 14), claim.start) is not None
 
 
@@ -364,17 +393,36 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
     way = 0 if is_level(claim, scene) else direction(claim, scene)
     if positive:
         changes = has_word(tuple(fact.words), CHANGE_WORDS) and fact.words.isdisjoint(_PARTS)
-        return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
+        told_down = way < 0 and not _is_magnitude(fact)
+        return not (told_down and (_falls(claim, fact, scene) or (changes and claim.numeral.unit in ("%", "pp"))))
     if claim.in_table and _IN_BRACKETS.fullmatch(scene.reading.text, *claim.clause):
         return True
     text = scene.reading.text[claim.span[0] : claim.span[1]]
     if way > 0:
         return _PLAN.search(text) is not None  # over budget: a variance may count either way
+    if _PLAN.search(text) is None:
+        text = _MORE_THAN.sub(" ", text)  # what exceeds a plan may be a negative variance
     return way < 0 or MAGNITUDE.search(text) is not None or DOWN.search(text) is not None
 
 
+_MORE_THAN = re.compile(r"\bexceed\w*|超过|超出", re.IGNORECASE)
 _PARTS = frozenset(("part", "share", "contribution", "anteil", "beitrag", "parte", "contribución", "proportion"))
 """Words that make a percentage a part of a change: it has the sign of the whole."""
+
+
+def _falls(claim: Claim, fact: Fact, scene: Scene) -> bool:
+    """Whether the words around a claim say that something fell by it, while the fact is a rise: it is written with a
+    plus, or is a change by its name. A fall of what is bad may be a rise of the fact: "losses fell by 1,559". Beside a
+    plan a variance may count either way."""
+    rises = fact.plus or has_word(tuple(fact.words), _RISES)
+    if not rises or not fact.words.isdisjoint(_PARTS) or not says(FALL, scene.bare[slice(*claim.clause)]):
+        return False
+    text = scene.reading.text[slice(*claim.span)]
+    return not (_PLAN.search(text) or _PLAN.search(fact.place.about) or OF_LESS.search(text))
+
+
+_RISES = CHANGE_WORDS - {"diff", "difference", "delta", "gain", "variance", "abweichung", "differenz"}
+"""Words of a label whose positive value is a rise. A difference may be taken either way."""
 
 
 def _is_magnitude(fact: Fact) -> bool:

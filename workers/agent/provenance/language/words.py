@@ -87,25 +87,48 @@ CHANGE_WORDS = frozenset(
     "diff difference delta change changes growth increase gain yoy mom variance abweichung veränderung differenz "
     "wachstum 变化 增长 变 增".split()
 )
+_UP_TO_VERB = r"[\s\u2060*]+[\d.,\u00a0\u202f]*\d[^\d;!?]{0,16}"
+"""A figure, its unit, and what stands before the last part of a verb: "nahm um 1.559 EUR ab"."""
 DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
     r"shr[aiu]nk\w*|sank|reduc\w*|sav(?:e[sd]?|ings?)|spar\w*|erspar\w*|gespart|économi\w*|ahorr\w*|"
     r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
     r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
-    r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|pierd\w*|"
+    r"verlor\w*|verlier\w*|verlust\w*|büß\w*|verringer\w*|reduzier\w*|abgenommen|régress\w*|rédui\w*|"
+    r"décr(?:[uû]|o[iî]\w*)|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|pierd\w*|"
     r"(?<!au )moins|(?<!al )(?<!lo )(?<!o )menos|darunter|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
     r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|"
-    r"減|低く|少なく|安く|下回|落ち|低(?=\d)|少(?=\d)|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降|缩短|缩减|节省|节约",
+    rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bab\b|"
+    r"減|下がっ|跌|回落|(?<!至)(?<!不)少了|低く|少なく|安く|下回|落ち|低(?=\d)|少(?=\d)|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降|缩短|缩减|节省|节约",
     re.IGNORECASE,
 )
+FALL = re.compile(
+    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|shr[aiu]nk\w*|sank|sunk|(?<!broken )(?<!break )down|slipp\w*|slid\w*|slump\w*|"
+    r"gesunken|sank\w*|sinkt|sinken|fiel(?:en)?|fällt|gefallen|rückgang|zurück(?:gegangen|geht|ging)?|schrumpf\w*|verringer\w*|reduzier\w*|"
+    r"abnahme|abgenommen|baiss\w*|diminu\w*|recul\w*|chut\w*|régress\w*|rédui\w*|décr(?:[uû]|o[iî]\w*)|"
+    r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*)\b|"
+    rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bab\b|"
+    r"減少|減った|減り|下がっ|低下|落ち|下落|下降|减少|下滑|降低|下跌|跌了|回落|少了",
+    re.IGNORECASE,
+)
+"""Words that say that something became less, not that it is less than something else."""
+OF_LESS = re.compile(
+    r"\b(?:loss(?:es)?|deficits?|costs?|debts?|gaps?|shortfall|backlog|delays?|verlust\w*|defizit\w*|kosten|schulden|"
+    r"lücke|rückstand|pertes?|déficits?|coûts?|dettes?|écart|retards?|pérdidas?|costes?|costos?|deudas?|brecha|"
+    r"retrasos?)\b|亏损|赤字|成本|债务|缺口|差距|延误|損失|費用|コスト|負債|遅れ",
+    re.IGNORECASE,
+)
+"""Things whose fall is a gain elsewhere."""
 UP = re.compile(
     r"\b(?:r[io]s[en]\w*|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain\w*|up|climb\w*|jump\w*|"
     r"surg\w*|more|higher|"
     r"above|over|improv\w*|add(?:ed|s)|lifts?|lifted|plus|ahead|gestiegen|stieg\w*|steigt|steiger\w*|"
     r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|legt\w*|mehr|höher|über\w*|"
     r"darüber|"
-    r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*)\b|増|上昇|高く|より多く|上回|高(?=\d)|"
+    r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*|"
+    r"erhöh\w*|anstieg\w*|vergrößer\w*|crû|grimp\w*|increment(?:ó|aron|ado|os?)|alza)\b|"
+    rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bzu\b|増|上がっ|伸び|涨|多了(?=[\s\d约近])|提升|上昇|高く|より多く|上回|高(?=\d)|"
     r"增长|增加|上升|提高|上涨|高于|多于|升",
     re.IGNORECASE,
 )

@@ -76,6 +76,7 @@ class Fact:
     `keys` says which label it has in which family. `words` are the words around it. `grid` is the table that it stands
     in, `row` and `column` its place there. `turn` is 0 for this turn, and `EARLIER` for one before. `given`: a person,
     or the data's own text, gave it, and no cell had to compute it. `told` says what a number of a file's profile is.
+    `plus`: it is written with a plus.
     """
 
     value: float
@@ -92,6 +93,7 @@ class Fact:
     given: bool = False
     percent: bool = False
     told: Told | None = None
+    plus: bool = False
 
     @property
     def slack(self) -> float:

@@ -344,6 +344,7 @@ def make_fact(
         frozenset(words),
         turn=turn,
         given=given,
+        plus=number.sign > 0,
     )
 
 
