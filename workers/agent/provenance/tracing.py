@@ -27,6 +27,7 @@ from workers.agent.provenance.outputs.facts import Fact, Facts, Label, Place, is
 from workers.agent.provenance.outputs.from_memory import says_so
 from workers.agent.provenance.profiles import proves
 from workers.agent.provenance.ranks.leading import misplaced
+from workers.agent.provenance.statements.parts import is_of_the_other
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
@@ -119,6 +120,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     for claim, found in waiting:
         _settle_unsourced(claim, found, work)
     _check_ranks(work)
+    _check_parts(work)
     loose = [_alone(token, reading) for token in tokens if _follows_no_figure(token, bound, reading)]
     return Provenance(
         plain, tuple(sorted((*(work.states[id(claim)] for claim in reading.claims), *loose), key=_place_of))
@@ -505,6 +507,15 @@ def _check_ranks(work: _Work) -> None:
     backing = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
     for claim, own, leader in misplaced(work.scene, work.facts, backing):
         _note(claim, work, "unsourced", reason="rank", near=(shown(leader), shown(own)))
+
+
+def _check_parts(work: _Work) -> None:
+    """Take back the figures of sentences that give one part of a whole to the other part."""
+    for claim in work.scene.reading.claims:
+        fact = one.fact if (one := work.backed.get(id(claim))) is not None else None
+        other = is_of_the_other(claim, fact, work.scene, work.facts) if fact is not None else None
+        if fact is not None and other is not None:
+            _note(claim, work, "unsourced", reason="row", near=(shown(fact), shown(other)))
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:

@@ -28,6 +28,12 @@ _OF = re.compile(
     r"(?:\b(?:of|von|aus|sur|de|sobre)\s+(?:the |its |their |all |den |allen |les )?|全部|共有?|总计?)\W*$",
     re.IGNORECASE,
 )
+_OF_PART = re.compile(
+    r"\d[\s\u2060]+(?:of|der|des|de)[\s\u2060]+(?:the|all|our|los|las|les|nos)?[\s\u2060]*$", re.IGNORECASE
+)
+"""What stands between a part and its whole: "12 of the 30"."""
+_HAS_PARTS = re.compile(r"[个個人名件台]?の?[\u3040-\u30ff\u4e00-\u9fff]{0,4}(?:のうち|中)")
+"""What Chinese and Japanese write behind a whole, before its part: "30个客户中12个"."""
 NO_SUM = frozenset("mean avg average median std min max rate share ratio pct percent p95 mittel schnitt p t z".split())  # noqa: SIM905 - a list of words reads best as one line
 
 
@@ -47,6 +53,8 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
     column."""
     digits = significant(claim)
     base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
+    is_whole = base or _OF_PART.search(bench.text, claim.span[0], claim.start) is not None
+    is_whole = is_whole or _HAS_PARTS.match(bench.text, claim.end) is not None
     for grid in small_grids(bench):
         several = list(grid.named(bench.wanted))
         parts = [several] if len({fact.row for fact in several}) > 1 else []
@@ -55,7 +63,7 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
         for part in parts:
             for side in _sums(part, bench):
                 enough = digits > _ENOUGH_DIGITS or (digits == _ENOUGH_DIGITS and _is_whole(side.facts))
-                if side.named or enough:
+                if side.named or enough or (is_whole and any(one.fact in side.facts for one in bench.said)):
                     yield side
 
 

@@ -362,6 +362,8 @@ def _table(
     header = [
         " ".join(row[at] for _, row in kept[first_head:heads] if at < len(row) and row[at]) for at in range(width)
     ]
+    if index and not heads and words[0]:
+        header[0] = index
     pivoted = aligned and _is_pivoted([row for _, row in kept[:heads]], words)
     add_grid(header, body, values[heads:], reader, found, over=over, of_values=pivoted)
     if index and not heads:

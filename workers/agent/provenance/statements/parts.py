@@ -1,0 +1,118 @@
+"""A part of a whole that a sentence gives to the other part: "18 of the 30 left", where 18 stayed and 12 left.
+
+The words right behind the figure have to be the name of the other part, or of the condition whose row "no" the figure
+is. The sentence must not say the figure's own name, nor the value of the other part, nor a negation.
+"""
+
+# ruff: noqa: SIM905 - a list of words reads best as one line
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from workers.agent.provenance.claims.binding import Scene
+from workers.agent.provenance.claims.reading import Claim
+from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.language.words import OTHER_ROWS, Key, stem, tokens, words_in
+from workers.agent.provenance.outputs.facts import Fact, Facts, is_statistic
+from workers.agent.provenance.ranks.words import CJK_FUNCTION, RESTRICTS
+from workers.agent.provenance.statements.people import CJK_PEOPLE, PEOPLE
+
+_NO = frozenset((word,) for word in ("false", "no", "n", "nein", "non", "否", "无"))
+_YES = frozenset((word,) for word in ("true", "yes", "y", "ja", "oui", "sí", "si", "是", "有"))
+_NEGATION = re.compile(
+    r"\b(?:not|no|non|never|without|none|false|neither|un\w+ed|nicht|kein\w*|nie|ohne|nein|falsch|"
+    r"pas|jamais|sans|ne|aucune?|faux|ningun\w*|nunca|sin|falso)\b|n['’]t\b|\bn['’]|[不未没無无非否]|ない|ませ",
+    re.IGNORECASE,
+)
+_BETWEEN = frozenset(
+    map(
+        stem,
+        "of the our all these those have has had were was are is been already der die das den des unserer haben hat "
+        "hatten wurde wurden sind waren ist war von de la los las les nos ont a été sont était étaient se han ha "
+        "fueron fue están".split(),
+    )
+)
+"""Words that may stand between a figure and what it did, beside the whole and its people."""
+_INFLECTED = 5
+
+
+def is_of_the_other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fact | None:
+    """The other part, where a sentence has its name behind the value of this fact; else None."""
+    text = scene.reading.text
+    if claim.in_table or fact.given or fact.turn or claim.numeral.sign or claim.numeral.unit in ("%", "pp"):
+        return None
+    sentence = text[slice(*claim.span)].replace("のうち", "")
+    if _NEGATION.search(sentence) or RESTRICTS.search(sentence) or OTHER_ROWS.search(sentence):
+        return None
+    for other, name in (*_opposite(fact), *_rest(claim, fact, scene, facts)):
+        if other.value != fact.value and not scene.tells(claim, other) and _stands_behind(claim, name, scene):
+            return other
+    return None
+
+
+def _opposite(fact: Fact) -> Iterator[tuple[Fact, Key]]:
+    """The row "yes" beside a row "no", with the name of the condition: the heading above both."""
+    grid = fact.grid
+    if grid is None or not grid.whole or len(column := grid.column(fact.column)) != 2:
+        return
+    labels = [[label for family, label in each.keys if not family.columns] for each in column]
+    own = labels[column.index(fact)] if fact in column else []
+    numbers = {each.column for each in grid.facts}
+    names = [name for at, name in enumerate(grid.names) if at not in numbers and name]
+    if len(names) == 1 and len(own) == 1 and own[0] in _NO and all(len(each) == 1 for each in labels):
+        other = column[1 - column.index(fact)]
+        if labels[column.index(other)][0] in _YES:
+            yield other, names[0]
+
+
+def _rest(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Iterator[tuple[Fact, Key]]:
+    """The other part of a whole that the sentence gives beside this one, with its name in the output."""
+    said = words_in(scene.reading.text[slice(*claim.span)])
+    wholes = [value for one in scene.figures(claim) if one is not claim for value, _ in one.numeral.readings[:1]]
+    beside = _beside(fact, facts)
+    for other in beside:
+        own, name = (_name(one, [each for each in (fact, *beside) if each is not one]) for one in (fact, other))
+        if other.value > 0 and fact.value + other.value in wholes and own and name and said.isdisjoint(own):
+            yield other, name
+
+
+def _beside(fact: Fact, facts: Facts) -> Sequence[Fact]:
+    """The other values of a fact's row, of its list of named figures, or of its line."""
+    if fact.grid is not None:
+        row = fact.grid.facts if fact.grid.record else fact.grid.row(fact.row)
+        return [other for other in row if other is not fact]
+    place = fact.place
+    return [one for one in facts.facts if one is not fact and one.grid is None and one.place[:4] == place[:4]]
+
+
+def _name(fact: Fact, others: Sequence[Fact]) -> Key:
+    """What a fact is called, and none of the others beside it; () where that is in doubt, or only names a statistic."""
+    theirs = {label for other in others for _, label in other.keys}
+    labels = [label for _, label in fact.keys if not isinstance(label, Day) and label not in theirs]
+    words = fact.words.difference(*(other.words for other in others))
+    name = (labels[0] if len(labels) == 1 else ()) if fact.keys else tuple(words)
+    return () if is_statistic(name) or not words.issuperset(name) or (not fact.keys and len(name) > 1) else name
+
+
+def _stands_behind(claim: Claim, name: Key, scene: Scene) -> bool:
+    """Whether a name is what a figure did: "18 customers left", "18 of the 30 customers left"."""
+    text = scene.reading.text
+    behind = text[claim.end : claim.clause[1]]
+    for one in scene.figures(claim):
+        if claim.end <= one.start < claim.clause[1]:
+            at = one.start - claim.end
+            behind = behind[:at] + " " * (one.end - one.start) + behind[at + one.end - one.start :]
+    words = [word for _, _, word in tokens(behind if name[0] > "\u3000" else CJK_FUNCTION.sub(" ", behind))]
+    for at, word in enumerate(words):
+        if len(words) - at >= len(name) and all(map(_is_form, words[at:], name)):
+            return True
+        if word not in _BETWEEN | PEOPLE | CJK_PEOPLE and not CJK_FUNCTION.fullmatch(word):
+            return False
+    return False
+
+
+def _is_form(word: str, name: str) -> bool:
+    """Whether a word is a name, or a form of it: "churned" of "churn"."""
+    short, long = sorted((word, name), key=len)
+    return short == long or (len(short) >= _INFLECTED and long.startswith(short) and len(long) - len(short) < 3)
