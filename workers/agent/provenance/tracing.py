@@ -28,6 +28,7 @@ from workers.agent.provenance.outputs.from_memory import says_so
 from workers.agent.provenance.profiles import proves
 from workers.agent.provenance.ranks.leading import misplaced
 from workers.agent.provenance.statements.parts import is_of_the_other
+from workers.agent.provenance.statements.small import of_another_row
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
@@ -280,7 +281,10 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
     elif best is not None:
         _back(claim, best.fact, work)
     elif claim.small and not claim.in_table:
-        _note(claim, work, "left")
+        if of_another_row(claim, found, work.scene) is None:
+            _note(claim, work, "left")
+        else:
+            _note(claim, work, "unsourced", reason="row", near=nearest(claim, found, work.scene, work.facts))
     else:
         waiting.append((claim, found))
 
