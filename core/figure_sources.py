@@ -25,7 +25,7 @@ HOWS = frozenset(("difference", "change", "share", "sum", "ratio", "rest", "coun
 """The steps by which a figure follows from others, as `FigureSource.how` names them."""
 
 
-_WHYS = frozenset(("row", "unit", "sign", "earlier", "chart", "rank", "tag"))
+_WHYS = frozenset(("row", "unit", "sign", "earlier", "chart", "rank", "only", "tag"))
 """The reasons that have words, as `FigureSource.reason` names them."""
 
 
@@ -39,7 +39,8 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
     if one.state == "unsourced":
         if one.reason == "memory":
             return say("sources_why_memory", language, about=quote(_about(one)))
-        return say("sources_why_rank" if one.reason == "rank" else "source_none", language)
+        of_words = one.reason in ("rank", "only")
+        return say(f"sources_why_{one.reason}" if of_words else "source_none", language)
     places = ("；" if language in UNSPACED else "; ").join(
         place_line(place, cells, language, quote) for place in one.places
     )

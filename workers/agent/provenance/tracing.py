@@ -29,6 +29,7 @@ from workers.agent.provenance.profiles import proves
 from workers.agent.provenance.ranks.leading import misplaced
 from workers.agent.provenance.statements.parts import is_of_the_other
 from workers.agent.provenance.statements.small import of_another_row
+from workers.agent.provenance.statements.sole import shared
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
@@ -507,10 +508,12 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
 
 
 def _check_ranks(work: _Work) -> None:
-    """Take back the figures of sentences that give their row the rank of another one."""
+    """Take back the figures of sentences that give their row the rank of another one, or call it the only one."""
     backing = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
     for claim, own, leader in misplaced(work.scene, work.facts, backing):
         _note(claim, work, "unsourced", reason="rank", near=(shown(leader), shown(own)))
+    for claim, own, other in shared(work.scene, work.facts, backing):
+        _note(claim, work, "unsourced", reason="only", near=(shown(other), shown(own)))
 
 
 def _check_parts(work: _Work) -> None:

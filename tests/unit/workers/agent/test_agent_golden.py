@@ -428,6 +428,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                         ("unknown", [], ""), ("row", ["4711 (cell 2, line 3: South)"], ""), ("unit", [], ""),
                         ("sign", [], ""), ("earlier", [], ""),
                         ("rank", ["4800 (cell 1: South)", "4711 (cell 1: North)"], ""),
+                        ("only", ["4800 (cell 1: South)", "4711 (cell 1: North)"], ""),
                         *(("tag", ["120 − 100 = 20"], fault) for fault in FAULTS),
                     ]
                 ],

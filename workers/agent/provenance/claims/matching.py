@@ -34,10 +34,10 @@ from workers.agent.provenance.language.words import (
 )
 from workers.agent.provenance.outputs.facts import Fact, Facts, Label
 
-Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank", "memory"]
+Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank", "only", "memory"]
 """Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; its token is wrong; a chart
-shows another value; its sentence gives its row a rank, and another row has it; it stands only in an entry of the team's
-memory, and the report does not say so."""
+shows another value; its sentence gives its row a rank, and another row has it; it calls its row the only one, and
+another row is like it; it stands only in an entry of the team's memory, and the report does not say so."""
 
 _SHOWN_SO = 0.5
 """Between two that fit as well, a number that is shown with just these digits comes before one that rounds to them."""

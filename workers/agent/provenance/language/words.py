@@ -104,7 +104,8 @@ DOWN = re.compile(
     re.IGNORECASE,
 )
 FALL = re.compile(
-    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|shr[aiu]nk\w*|sank|sunk|(?<!broken )(?<!break )down|slipp\w*|slid\w*|slump\w*|"
+    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|shr[aiu]nk\w*|sank|sunk|(?<!broken )(?<!break )down|"
+    r"slipp\w*|slid\w*|slump\w*|"
     r"gesunken|sank\w*|sinkt|sinken|fiel(?:en)?|fällt|gefallen|rückgang|zurück(?:gegangen|geht|ging)?|schrumpf\w*|verringer\w*|reduzier\w*|"
     r"abnahme|abgenommen|baiss\w*|diminu\w*|recul\w*|chut\w*|régress\w*|rédui\w*|décr(?:[uû]|o[iî]\w*)|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*)\b|"
@@ -113,6 +114,15 @@ FALL = re.compile(
     re.IGNORECASE,
 )
 """Words that say that something became less, not that it is less than something else."""
+RISE = re.compile(
+    r"\b(?:rose|risen|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain(?:ed|s)?|climbed|up|"
+    r"gestiegen|stieg\w*|steigt|gewachsen|wuchs\w*|wachsen\w*|wächst|wachstum|zuwachs|zugenommen|zulegt\w*|"
+    r"augment\w*|hausse|progress\w*|cro[iî]\w*|crû|grimp\w*|"
+    r"aument\w*|sub(?:ió|ieron|ido|e|en)|crec\w*|increment(?:ó|aron|ado|os?))\b|"
+    r"増加|増え|上がっ|上昇|伸び|成長|增长|增加|上升|上涨|涨",
+    re.IGNORECASE,
+)
+"""Words that say that something became more, not that it is more than something else."""
 OF_LESS = re.compile(
     r"\b(?:loss(?:es)?|deficits?|costs?|debts?|gaps?|shortfall|backlog|delays?|verlust\w*|defizit\w*|kosten|schulden|"
     r"lücke|rückstand|pertes?|déficits?|coûts?|dettes?|écart|retards?|pérdidas?|costes?|costos?|deudas?|brecha|"

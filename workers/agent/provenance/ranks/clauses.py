@@ -62,7 +62,7 @@ def clauses(
     text: str, span: tuple[int, int], claims: Sequence[Claim], ranked: Sequence[Ranked], scene: Scene
 ) -> Iterator[Clause]:
     """The clauses of a sentence with one word that ranks and one figure."""
-    if RESTRICTS.search(_without_ranks(text, span, ranked)) or _is_restricted_above(text, span, scene):
+    if RESTRICTS.search(_without_ranks(text, span, ranked)) or is_restricted_above(text, span, scene):
         return
     pieces = _pieces(text, span, ranked)
     for at, (begin, stop) in enumerate(pieces):
@@ -185,7 +185,7 @@ def _is_figure_next(text: str, piece: tuple[int, int], claims: Sequence[Claim], 
     return len(inside) == 1 and not _names_row(*piece, scene)
 
 
-def _is_restricted_above(text: str, span: tuple[int, int], scene: Scene) -> bool:
+def is_restricted_above(text: str, span: tuple[int, int], scene: Scene) -> bool:
     """Whether the paragraph before, an item above this one, or the heading may narrow what is ranked."""
     line = text.rfind("\n", 0, span[0]) + 1
     if _NESTED.match(text, line) or (text[line : line + 1] == "\n" and _NESTED.match(text, line + 1)):

@@ -74,7 +74,7 @@ class Misplaced(NamedTuple):
     leader: Fact
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """A fact in a table, the family that distinguishes its rows, the name of its row in the clause, and its column."""
 
     fact: Fact
@@ -122,9 +122,9 @@ def _judged(clause: Clause, scene: Scene, facts: Facts) -> Misplaced | None:
         fact = each.fact
         if each.against or fact.given or fact.turn or not _is_named(fact, mentions):
             continue
-        row = _row(fact, mentions)
+        row = row_of(fact, mentions)
         first = _row_there(row, clause, scene, facts) if row is not None else None
-        if row is None or first is None or _is_narrowed(row, clause, scene) or not _is_about(row, clause, scene, facts):
+        if row is None or first is None or is_narrowed(row, clause, scene) or not _is_about(row, clause, scene, facts):
             return None
         own, leader = own or fact, leader or first
     return Misplaced(clause.claim, own, leader) if own is not None and leader is not None else None
@@ -136,7 +136,7 @@ def _is_superlative(clause: Clause) -> bool:
     return ARTICLE.search(clause.text, clause.start, clause.rank.start) is not None
 
 
-def _row_there(row: _Row, clause: Clause, scene: Scene, facts: Facts) -> Fact | None:
+def _row_there(row: Row, clause: Clause, scene: Scene, facts: Facts) -> Fact | None:
     """The row that stands where the clause puts the fact's own. None if that is its own place, or if it is in doubt."""
     told = bounds(clause.claim, scene.reading.text)[0]
     there = row_at(row.fact, row.family, row.column, clause.rank, told)
@@ -146,10 +146,10 @@ def _row_there(row: _Row, clause: Clause, scene: Scene, facts: Facts) -> Fact | 
     return None if is_better and _may_be_cut(row, facts) else there
 
 
-def _may_be_cut(row: _Row, facts: Facts) -> bool:
+def _may_be_cut(row: Row, facts: Facts) -> bool:
     """Whether a table may hold only some of the rows. Among all of them, a row may be further behind."""
     own = row.fact.grid
-    assert own is not None  # noqa: S101 - `_row` has looked
+    assert own is not None  # noqa: S101 - `row_of` has looked
     if own.title & CUT:
         return True
     counts = Counter(
@@ -170,7 +170,7 @@ def _says(mention: Mention, label: Label) -> bool:
     return mention.label == label
 
 
-def _row(fact: Fact, mentions: Sequence[Mention]) -> _Row | None:
+def row_of(fact: Fact, mentions: Sequence[Mention]) -> Row | None:
     """The fact in its table. The table is whole and has one name for each row, and the clause names this row."""
     grid = fact.grid
     if grid is None or not grid.whole or grid.record or not 1 < grid.rows <= _MOST_ROWS:
@@ -197,7 +197,7 @@ def _row(fact: Fact, mentions: Sequence[Mention]) -> _Row | None:
             name = mention
         elif labels or not _is_of_column(mention, fact, words):
             return None
-    return None if name is None else _Row(fact, family, own, name, column, words)
+    return None if name is None else Row(fact, family, own, name, column, words)
 
 
 def _is_of_column(mention: Mention, fact: Fact, words: frozenset[str]) -> bool:
@@ -207,7 +207,7 @@ def _is_of_column(mention: Mention, fact: Fact, words: frozenset[str]) -> bool:
     return all(word in words or word in FUNCTION or word in KINDS for word in mention.label)
 
 
-def _is_narrowed(row: _Row, clause: Clause, scene: Scene) -> bool:
+def is_narrowed(row: Row, clause: Clause, scene: Scene) -> bool:
     """Whether a name nearby may narrow which rows are ranked: a name of another table, or a period with only some of
     the rows."""
     span, text = clause.claim.span, clause.text
@@ -248,7 +248,7 @@ def _intro(text: str, line: int) -> int:
 # --- the measure
 
 
-def _is_about(row: _Row, clause: Clause, scene: Scene, facts: Facts) -> bool:
+def _is_about(row: Row, clause: Clause, scene: Scene, facts: Facts) -> bool:
     """Whether the clause ranks by the fact's column, and by nothing else, as far as its words can tell."""
     if _is_unclear(row, clause) or not _is_ranked(row, clause, scene):
         return False
@@ -274,7 +274,7 @@ def _words_beside(clause: Clause) -> Iterator[str]:
         yield from (word for _, _, word in tokens(part))
 
 
-def _is_another_list(row: _Row, clause: Clause, scene: Scene) -> bool:
+def _is_another_list(row: Row, clause: Clause, scene: Scene) -> bool:
     """Whether the heading may say by what a bare rank counts: "Top 5 by profit"."""
     heading = heading_of(clause.claim.span, scene)
     return heading is not None and bool(
@@ -282,9 +282,9 @@ def _is_another_list(row: _Row, clause: Clause, scene: Scene) -> bool:
     )
 
 
-def _is_unclear(row: _Row, clause: Clause) -> bool:
+def _is_unclear(row: Row, clause: Clause) -> bool:
     """Whether the word that ranks may mean either end of this column."""
-    assert row.fact.grid is not None  # noqa: S101 - `_row` has looked
+    assert row.fact.grid is not None  # noqa: S101 - `row_of` has looked
     text, rank, names = clause.text, clause.rank, row.fact.grid.names
     said = f"{text[clause.start : rank.start]} {text[rank.end : clause.end]}"
     joined = "".join(names[row.fact.column]) if 0 <= row.fact.column < len(names) else "".join(row.words)
@@ -300,7 +300,7 @@ def _is_unclear(row: _Row, clause: Clause) -> bool:
     return clause.kind == "best" and not (row.words & GOOD or CJK_GOOD.search(joined))
 
 
-def _is_ranked(row: _Row, clause: Clause, scene: Scene) -> bool:
+def _is_ranked(row: Row, clause: Clause, scene: Scene) -> bool:
     """Whether the name itself is ranked, not something within it: "in March the highest order was 120"."""
     name, rank, text = row.name, clause.rank, clause.text
     shown, plain = text[name.start : name.end], row.family.labels[row.label]
@@ -356,7 +356,7 @@ def _plain(text: str) -> list[str]:
     return [word for _, _, word in tokens(CJK_FUNCTION.sub(" ", text)) if word not in FUNCTION]
 
 
-def _is_the_measure(unknown: Sequence[tuple[int, int, str]], row: _Row, clause: Clause) -> bool:
+def _is_the_measure(unknown: Sequence[tuple[int, int, str]], row: Row, clause: Clause) -> bool:
     """Whether the one word that nothing explains can only be what the figure measures: "the most orders (34)"."""
     if len({word for _, _, word in unknown}) != 1:
         return False
@@ -402,7 +402,7 @@ def _is_share(fact: Fact, clause: Clause) -> bool:
     return fact.percent or fact.unit in ("%", "pp") or clause.claim.numeral.unit in ("%", "pp")
 
 
-def _leads_elsewhere(row: _Row, clause: Clause, facts: Facts, measure: frozenset[str]) -> bool:
+def _leads_elsewhere(row: Row, clause: Clause, facts: Facts, measure: frozenset[str]) -> bool:
     """Whether the row stands at this place in some other column that the words may mean."""
     columns: dict[tuple[int, int], list[Fact]] = defaultdict(list)
     mine: set[tuple[int, int]] = set()
