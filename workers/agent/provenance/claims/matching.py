@@ -415,12 +415,37 @@ def _falls(claim: Claim, fact: Fact, scene: Scene) -> bool:
     plus, or is a change by its name. A fall of what is bad may be a rise of the fact: "losses fell by 1,559". Beside a
     plan a variance may count either way."""
     rises = fact.plus or has_word(tuple(fact.words), _RISES)
-    if not rises or not fact.words.isdisjoint(_PARTS) or not says(FALL, scene.bare[slice(*claim.clause)]):
+    if not rises or not fact.words.isdisjoint(_PARTS) or not _fell_by(claim, scene):
         return False
     text = scene.reading.text[slice(*claim.span)]
     return not (_PLAN.search(text) or _PLAN.search(fact.place.about) or OF_LESS.search(text))
 
 
+def _fell_by(claim: Claim, scene: Scene) -> bool:
+    """Whether a figure is the size of a fall: "fell by 8", "fell in May by 8", "um 8 zurück", "8減少". "Recovered by 8
+    after the fall" is none."""
+    text, (start, end) = scene.bare, claim.clause
+    if (word := _NEXT_WORD.match(text, claim.end)) and FALL.match(text, word.start(1)):
+        return True
+    for match in FALL.finditer(text, start, end):
+        if match.start() < claim.start < match.end():
+            return True
+        if match.end() <= claim.start and _BY_SO_MUCH.fullmatch(text, match.end(), claim.start):
+            return _AFTER.search(text, start, match.start()) is None
+    return False
+
+
+_BY_SO_MUCH = re.compile(
+    r"(?:[^\d,;:.()，；：（）]{0,30}[\s\u2060](?:by|of|um|von|de|en)(?:[\s\u2060]+un)?|"
+    r"(?:[\s\u2060]+(?:just|only|about|around|nearly|almost|some|nur|rund|etwa|fast|knapp|environ|presque|unos|casi|un))+|"
+    r"[了约近]{1,2})?[\s\u2060]*(?:d['’])?[*_$€£¥~≈\s\u2060]*"
+)
+_AFTER = re.compile(
+    r"(?:\b(?:after|despite|since|from|of|nach|trotz|seit|von|après|malgré|depuis|tras|pese a|desde)\b[^,;:]{0,16}|"
+    r"\b(?:the|its|dem|der|den|la|le|les|el|los)[\s\u2060]+)$",
+    re.IGNORECASE,
+)
+"""Before a fall that was earlier, or that is known already."""
 _RISES = CHANGE_WORDS - {"diff", "difference", "delta", "gain", "variance", "abweichung", "differenz"}
 """Words of a label whose positive value is a rise. A difference may be taken either way."""
 

@@ -15,6 +15,7 @@ from workers.agent.provenance.claims.reading import Claim
 from workers.agent.provenance.language.numerals import Day
 from workers.agent.provenance.language.words import OTHER_ROWS, Key, stem, tokens, words_in
 from workers.agent.provenance.outputs.facts import Fact, Facts, is_statistic
+from workers.agent.provenance.ranks.clauses import blank, unknown_words
 from workers.agent.provenance.ranks.words import CJK_FUNCTION, RESTRICTS
 from workers.agent.provenance.statements.people import CJK_PEOPLE, PEOPLE
 
@@ -22,18 +23,21 @@ _NO = frozenset((word,) for word in ("false", "no", "n", "nein", "non", "否", "
 _YES = frozenset((word,) for word in ("true", "yes", "y", "ja", "oui", "sí", "si", "是", "有"))
 _NEGATION = re.compile(
     r"\b(?:not|no|non|never|without|none|false|neither|un\w+ed|nicht|kein\w*|nie|ohne|nein|falsch|"
-    r"pas|jamais|sans|ne|aucune?|faux|ningun\w*|nunca|sin|falso)\b|n['’]t\b|\bn['’]|[不未没無无非否]|ない|ませ",
+    r"pas|jamais|sans|ne|aucune?|faux|ningun\w*|nunca|sin|falso)\b|n['’]t\b|\bn['’]|\b(?:are|is|were|was|be) left\b|"
+    r"[不未没無无非否]|ない|ませ",
     re.IGNORECASE,
 )
-_BETWEEN = frozenset(
+_BETWEEN = PEOPLE.union(
+    CJK_PEOPLE,
     map(
         stem,
         "of the our all these those have has had were was are is been already der die das den des unserer haben hat "
         "hatten wurde wurden sind waren ist war von de la los las les nos ont a été sont était étaient se han ha "
         "fueron fue están".split(),
-    )
+    ),
 )
-"""Words that may stand between a figure and what it did, beside the whole and its people."""
+"""Words that may stand between a figure and what it did, beside the whole."""
+_AT_THE_END = frozenset("た ま す し ち 了".split())
 _INFLECTED = 5
 
 
@@ -70,20 +74,26 @@ def _rest(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Iterator[tupl
     """The other part of a whole that the sentence gives beside this one, with its name in the output."""
     said = words_in(scene.reading.text[slice(*claim.span)])
     wholes = [value for one in scene.figures(claim) if one is not claim for value, _ in one.numeral.readings[:1]]
-    beside = _beside(fact, facts)
-    for other in beside:
+    rests = {whole - fact.value for whole in wholes if whole > fact.value}
+    found = [one for rest in rests for one in facts.near(rest, rest, percent=False) if one.value in rests]
+    for other in (one for one in found if one is not fact and _are_beside(one, fact)):
+        beside = _beside(fact, facts)
         own, name = (_name(one, [each for each in (fact, *beside) if each is not one]) for one in (fact, other))
-        if other.value > 0 and fact.value + other.value in wholes and own and name and said.isdisjoint(own):
+        if own and name and said.isdisjoint(own):
             yield other, name
+
+
+def _are_beside(one: Fact, other: Fact) -> bool:
+    """Whether two values stand in one row, in one list of named figures, or in one line."""
+    if one.grid is None or other.grid is None:
+        return one.grid is other.grid and one.place[:4] == other.place[:4]
+    return one.grid is other.grid and (one.row == other.row or one.grid.record)
 
 
 def _beside(fact: Fact, facts: Facts) -> Sequence[Fact]:
     """The other values of a fact's row, of its list of named figures, or of its line."""
-    if fact.grid is not None:
-        row = fact.grid.facts if fact.grid.record else fact.grid.row(fact.row)
-        return [other for other in row if other is not fact]
-    place = fact.place
-    return [one for one in facts.facts if one is not fact and one.grid is None and one.place[:4] == place[:4]]
+    among = facts.facts if fact.grid is None else fact.grid.facts
+    return [one for one in among if one is not fact and _are_beside(one, fact)]
 
 
 def _name(fact: Fact, others: Sequence[Fact]) -> Key:
@@ -97,17 +107,19 @@ def _name(fact: Fact, others: Sequence[Fact]) -> Key:
 
 def _stands_behind(claim: Claim, name: Key, scene: Scene) -> bool:
     """Whether a name is what a figure did: "18 customers left", "18 of the 30 customers left"."""
-    text = scene.reading.text
+    text, names = scene.reading.text, [each[:2] for each in scene.within(claim.end, claim.clause[1])]
     behind = text[claim.end : claim.clause[1]]
     for one in scene.figures(claim):
         if claim.end <= one.start < claim.clause[1]:
             at = one.start - claim.end
             behind = behind[:at] + " " * (one.end - one.start) + behind[at + one.end - one.start :]
-    words = [word for _, _, word in tokens(behind if name[0] > "\u3000" else CJK_FUNCTION.sub(" ", behind))]
+    found = tokens(behind if name[0] > "\u3000" else CJK_FUNCTION.sub(blank, behind))
+    words = [word for _, _, word in found]
     for at, word in enumerate(words):
         if len(words) - at >= len(name) and all(map(_is_form, words[at:], name)):
-            return True
-        if word not in _BETWEEN | PEOPLE | CJK_PEOPLE and not CJK_FUNCTION.fullmatch(word):
+            end = claim.end + found[at + len(name) - 1][1]
+            return not unknown_words(text, (end, claim.clause[1]), names, _AT_THE_END)
+        if word not in _BETWEEN and not CJK_FUNCTION.fullmatch(word):
             return False
     return False
 

@@ -22,7 +22,7 @@ from workers.agent.provenance.statements.people import PEOPLE
 
 _SEVERAL = re.compile(
     r"\b(?:by|until|till|since|through|before|after|from|to|between|every|each|per|not|no|never|"
-    r"bis|seit|ab|vor|nach|von|zwischen|je|pro|nicht|kein\w*|"
+    r"an? (?:day|week|month|quarter|year)|bis|seit|ab|vor|nach|von|zwischen|je|pro|nicht|kein\w*|"
     r"depuis|avant|après|jusqu\W?\w*|entre|chaque|par|pas|"
     r"desde|hasta|antes|después|cada|por|nunca)\b|"
     r"まで|から|以来|以降|以前|毎|ない|截至|至|前|后|每|未|没|不",

@@ -28,6 +28,12 @@ _ONLY = re.compile(
     re.IGNORECASE,
 )
 """Words that say that nothing else did so. `before` and `cjk` stand before a name, `behind` stands behind one."""
+_AGAIN = re.compile(
+    r"\b(?:again|still|wieder|weiterhin|noch|encore|nouveau|toujours|"
+    r"otra vez|aún|todavía|sigue|nuevo)\b|再|仍|还|また|まだ",
+    re.IGNORECASE,
+)
+"""Words that compare with an earlier time: "the only one that grew again"."""
 _RELATIVE = frozenset(
     "that which who to with have has die der das mit ist hat hatte qui que ait a est à en avec ha con tuvo one "
     "went by um de un た ま す る".split()
@@ -64,7 +70,12 @@ def _other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fact | None:
     only = found[0].span()
     rest = f"{text[span[0] : only[0]]} {text[only[1] : span[1]]}"
     clause = Clause(text, *span, Ranked(*only, found[0][0], "level", way > 0), claim)
-    if RESTRICTS.search(rest) or is_restricted_above(text, span, scene) or is_narrowed(row, clause, scene):
+    if (
+        RESTRICTS.search(rest)
+        or _AGAIN.search(rest)
+        or is_restricted_above(text, span, scene)
+        or is_narrowed(row, clause, scene)
+    ):
         return None
     taken = [only, *verbs, (row.name.start, row.name.end), (claim.start, claim.end)]
     heading = frozenset(word for name in (fact.grid.names if fact.grid else ()) for word in name)

@@ -67,6 +67,11 @@ def test_a_rise_is_told_from_a_fall_by_its_words(report: str) -> None:
         ("Rent stayed 1,559 below its budget.", "team  variance\nRent      1559\nFood      -200\n"),
         ("Revenue fell by 1,559.", "difference April to May: 1559\n"),
         ("The broken down orders changed by 1,559.", RISEN),
+        ("Revenue recovered by 1,559 after the drop.", RISEN),
+        ("Revenue recovered 1,559 after falling.", RISEN),
+        ("Falling refunds brought 1,559.", RISEN),
+        ("May recovered 1,559 after the decline in April.", CHANGES),
+        ("Der Umsatz stieg trotz sinkender Preise um 1.559.", RISEN),
     ],
 )
 def test_a_rise_of_something_else_may_be_told_as_a_fall(report: str, output: str) -> None:

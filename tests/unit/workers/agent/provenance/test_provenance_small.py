@@ -55,6 +55,7 @@ def test_a_small_number_of_another_row_is_found_and_the_right_one_is_not_flagged
         "In May, 9 did not cancel.",
         "In May, only 9 of the new ones cancelled.",
         "In May, 9 cancelled for the second time.",
+        "In May, 9 cancelled a week.",
         "May brought 9 ideas.",
         "9 cancelled in April and May.",
         "8 cancelled in May.",

@@ -56,6 +56,8 @@ def test_a_row_that_is_not_the_only_one_is_found(report: str, output: str) -> No
         "North is the only region that grew more than planned (4.2 %).",
         "Without South, North is the only region that grew (4.2 %).",
         "North and South are the only regions that grew (4.2 % and 3.1 %).",
+        "North is the only region that grew again (4.2 %).",
+        "Only North still grew (4.2 %).",
         "North is the only region with 40 orders.",
         "North is the only region that grew to 40 orders.",
     ],
