@@ -99,8 +99,10 @@ def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:
 def _phrase(figure: Traced) -> str:
     if figure.reason == "chart":
         return "unsourced_chart"
-    if figure.reason in ("rank", "only"):
-        return f"unsourced_{figure.reason}"
+    if figure.reason == "rank":
+        return "unsourced_rank"
+    if figure.reason == "only":
+        return "unsourced_only"
     if figure.reason == "memory":
         return "unsourced_memory"
     return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
