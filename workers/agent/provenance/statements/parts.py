@@ -22,10 +22,13 @@ from workers.agent.provenance.statements.people import CJK_PEOPLE, PEOPLE
 _NO = frozenset((word,) for word in ("false", "no", "n", "nein", "non", "否", "无"))
 _YES = frozenset((word,) for word in ("true", "yes", "y", "ja", "oui", "sí", "si", "是", "有"))
 _NEGATION = re.compile(
-    r"\b(?:not|no|non|never|without|none|false|neither|un\w+ed|nicht|kein\w*|nie|ohne|nein|falsch|"
+    r"\b(?:not|no|non|never|without|none|false|neither|hardly|barely|kaum|apenas|un\w+ed|nicht|kein\w*|nie|ohne|nein|falsch|"
     r"pas|jamais|sans|ne|aucune?|faux|ningun\w*|nunca|sin|falso)\b|n['’]t\b|\bn['’]|\b(?:are|is|were|was|be) left\b|"
     r"[不未没無无非否]|ない|ませ",
     re.IGNORECASE,
+)
+_OF = re.compile(
+    r"\b(?:of|among|von|unter|der|des|de|parmi|entre)[\s\u2060]+(?:the |our |den |los |las |les )?$", re.IGNORECASE
 )
 _BETWEEN = PEOPLE.union(
     CJK_PEOPLE,
@@ -47,6 +50,8 @@ def is_of_the_other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fac
     if claim.in_table or fact.given or fact.turn or claim.numeral.sign or claim.numeral.unit in ("%", "pp"):
         return None
     sentence = text[slice(*claim.span)].replace("のうち", "")
+    if _OF.search(text, claim.span[0], claim.start):
+        return None  # "half of the 18 customers churned"
     if _NEGATION.search(sentence) or RESTRICTS.search(sentence) or OTHER_ROWS.search(sentence):
         return None
     for other, name in (*_opposite(fact), *_rest(claim, fact, scene, facts)):

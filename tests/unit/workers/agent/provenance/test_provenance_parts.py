@@ -56,6 +56,8 @@ def test_a_part_that_is_told_of_the_other_part_is_found(report: str, output: str
         ("18 customers paid before they churned.", counted("churned")),
         ("18 customers had churned before but came back.", counted("churned")),
         ("18 of 30 are left.", LINE),
+        ("Half of the 18 customers churned.", counted("churned")),
+        ("Kaum einer der 18 Kunden hat gekündigt.", counted("gekündigt")),
         ("18 of the 30 customers stayed and none left in May.", LINE),
         ("18 of the 30 customers stayed, the others left.", LINE),
         ("In segment B 31 of 40 customers stayed, 9 left.", ROWS),
