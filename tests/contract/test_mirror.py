@@ -26,7 +26,7 @@ INSIDE_ANOTHER = {
     "executor/attacks": "tryout",
     **{
         f"workers/agent/provenance/{room}": "workers/agent/provenance"
-        for room in ("claims", "consistency", "derivations", "formulas", "language", "outputs", "ranks")
+        for room in ("claims", "consistency", "derivations", "formulas", "language", "outputs", "ranks", "statements")
     },
     **{
         f"workers/builder/{room}": "workers/builder"
