@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import s3fs
+import shared_aws
 from patience import PATIENCE_S, eventually, reserved_port
 
 
@@ -46,9 +47,10 @@ class ObjectStore:
 
 @contextmanager
 def object_store(log: Path) -> Iterator[ObjectStore]:
-    """The server while the block runs."""
+    """The server while the block runs. Clients in this process share what they read from their own package."""
     command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
     with (
+        shared_aws.used(),
         reserved_port() as port,
         log.open("wb") as output,
         subprocess.Popen([*command, str(port)], stdout=output, stderr=subprocess.STDOUT) as process,
