@@ -151,8 +151,7 @@ def test_a_stopped_turn_says_who_stopped_it_and_what_was_done(golden: Golden, la
 
 
 def test_a_stopped_turn_says_of_a_cell_that_asked_only_that_it_did() -> None:
-    error = "RequestRefused: This statement on crm needs a person's yes. The person who asked sees it now."
-    asks = FAILED.model_copy(update={"error_name": "RequestRefused", "error": error})
+    asks = FAILED.model_copy(update={"ended_by": "question"})
     ran = RAN.model_copy(update={"call_id": asks.call_id, "title": asks.title})
     later = asks.model_copy(update={"call_id": "9", "cell_id": "c9", "title": "Orders"})
     text = stopped_text("Bo", [asks, ran, later], "en", told=str)

@@ -846,7 +846,7 @@ def test_outputs_of_earlier_turns_take_no_room_from_those_of_this_one() -> None:
 
 def test_the_judge_reads_a_cell_that_asked_a_person_and_ran_again_once() -> None:
     refused = "RequestRefused: This statement on shop needs a person's yes."
-    asks = cell("query(q)", status="error", error=refused, error_name="RequestRefused")
+    asks = cell("query(q)", status="error", error=refused, error_name="RequestRefused", ended_by="question")
     (message,) = check_messages(
         turn(asked(), run("query(q)"), asks, cell("query(q)", number=2, stdout="North 88")), "r"
     )

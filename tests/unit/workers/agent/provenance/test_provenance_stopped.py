@@ -9,6 +9,7 @@ REFUSED = {
     "status": "error",
     "error": "RequestRefused: This statement on shop needs a person's yes.",
     "error_name": "RequestRefused",
+    "ended_by": "question",
 }
 WRONG = {"status": "error", "error": "KeyError: 'area'", "error_name": "KeyError"}
 
