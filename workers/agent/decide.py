@@ -235,8 +235,7 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         settled = decided_on_cell(episode.steps, intent.call_id)
         if settled is None:
             return correct(turn, "not_approved", intent.call_id, outcome="behind", author="", hint="")
-    run = guards.cells_run(turn)
-    if run >= turn.limits.max_cells:
+    if not guards.cells_left(turn) and intent.call_id not in runs_again(episode.steps):
         here = sum(isinstance(step, Corrected) and step.reason == guards.OUT_OF_CELLS for step in episode.steps)
         if guards.corrections(turn, guards.OUT_OF_CELLS) > here:  # other cells of this reply do not count
             return give_up(turn, "out_of_cells", turn.limits.max_cells)
@@ -245,7 +244,7 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         )
     if isinstance(intent, RunPython) and (plan := _new_plan(turn, episode, intent)) is not None:
         return plan
-    cell_id = f"{turn.id}/c{run + 1}"
+    cell_id = f"{turn.id}/c{guards.cells_run(turn) + 1}"
     if isinstance(intent, RunBash):
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
     else:

@@ -76,8 +76,9 @@ def is_short_of_budget(turn: Turn) -> bool:
 
 
 def cells_left(turn: Turn) -> int:
-    """Cells that this turn may still run."""
-    return max(turn.limits.max_cells - cells_run(turn), 0)
+    """Cells that this turn may still run. One that stopped to ask a person and then ran again is one cell."""
+    ran = sum(not cell.is_own for cell in last_runs(turn.steps))
+    return max(turn.limits.max_cells - ran, 0)
 
 
 def corrections(turn: Turn, reason: str) -> int:

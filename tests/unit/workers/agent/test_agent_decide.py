@@ -25,6 +25,7 @@ from agent_kit import (
 
 from core.steps import (
     APPROVAL_EXPIRED,
+    CONFIRM_CALL,
     Approval,
     Asked,
     Briefed,
@@ -688,6 +689,18 @@ def test_code_that_stopped_only_for_a_yes_to_its_statement_needs_no_second_yes()
     assert isinstance(changed, AskApproval)
 
 
+def test_a_cell_that_runs_again_after_a_yes_counts_once_among_the_cells_of_a_turn() -> None:
+    yes = SEND_IT.model_copy(update={"call_id": f"{CONFIRM_CALL}1"})
+    steps = (asked(), BRIEFED, run("df = 1", "c1"), stopped_for_its_statement(), yes)
+    again = decide(turn(*steps, limits=AgentLimits(max_cells=1)))
+    assert isinstance(again, RunCell)
+    assert again.cell_id.endswith("/c2")
+    ran = cell("df = 1", "c1", 2)
+    for most, ends in ((1, True), (2, False)):
+        after = decide(turn(*steps, ran, run("df = 2", "c9"), limits=AgentLimits(max_cells=most)))
+        assert isinstance(after, CorrectModel) is ends
+
+
 def test_that_yes_counts_once_and_only_after_a_yes_to_the_statement() -> None:
     second = stopped_for_its_statement().model_copy(update={"call_id": "c2", "cell_id": "t/c2"})
     for steps in (STOPPED, (*STOPPED, STATEMENT, SEND_IT, run("df = 1", "c2"), second)):
@@ -778,7 +791,7 @@ def test_a_cell_that_was_taken_back_counts_for_nothing_but_its_number() -> None:
 
 def test_a_cell_that_asked_a_person_is_not_told_to_people_as_failed() -> None:
     refused = "RequestRefused: This statement on shop needs a person's yes."
-    asks = cell("query(q)", status="error", error=refused, error_name="RequestRefused")
+    asks = cell("query(q)", status="error", error=refused, error_name="RequestRefused", ended_by="question")
     wrong = cell("query(q)", "c2", 2, title="Sum", status="error", error="KeyError: 'amount'", error_name="KeyError")
     assert [each["title"] for each in failed_so_far([asks, wrong])] == ["Sum"]
 
