@@ -11,8 +11,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from itertools import product
+from typing import Any, Literal, get_args
 
+from core.phrases import say
 from core.steps import (
     Asked,
     CellRan,
@@ -31,6 +33,7 @@ from core.steps import (
     decision_on,
     user_of,
 )
+from core.values import Language
 from workers.agent.actions import Message
 from workers.agent.code.program import program
 from workers.agent.prompt.messages import messages
@@ -108,15 +111,26 @@ def without_names(turns: Turns) -> list[list[Step]]:
 
 def _as_alias(step: Step, aliases: Mapping[str, str], names: Mapping[str, str]) -> Step:
     if isinstance(step, CellRan):
-        step = step.model_copy(update={"title": _without(names, step.title)})
+        step = step.model_copy(update={"title": _title_without(names, step)})
+    if editor := str(getattr(step, "editor", "")):
+        step = step.model_copy(update={"editor": names.get(sanitize_name(editor), "person")})
     alias = aliases.get(str(getattr(step, "user", "")))
     return step.model_copy(update={"user": alias, "author": alias}) if alias else step
 
 
-def _without(names: Mapping[str, str], title: str) -> str:
-    """The title with an alias for each name that stands in it as a word of its own."""
+def _title_without(names: Mapping[str, str], cell: CellRan) -> str:
+    """The title with an alias where we put a name into it: once where a person wrote the cell, and behind it where one
+    changed its code. The same word elsewhere is none."""
+    title = cell.title
     for name, alias in sorted(names.items(), key=lambda pair: -len(pair[0])):
-        title = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", alias, title)
+        if cell.user:
+            title, found = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", alias, title, count=1)
+            if found:
+                break
+    for (name, alias), language in product(names.items(), get_args(Language)):
+        edited = say("edited_cell", language, title="", author=name).strip()
+        if title.endswith(edited):
+            title = f"{title.removesuffix(edited)}{edited.replace(name, alias)}"
     return title
 
 
