@@ -35,7 +35,7 @@ from core.steps import (
 )
 from core.thread_cells import Held, answered_calls
 from core.values import FileRef, StoredFile
-from workers.agent.allowed_cells import needs_a_yes
+from workers.agent.allowed_cells import needs_a_yes, stopped_runs
 from workers.agent.code.source import assigned_names
 
 Turns = Sequence[Sequence[Step]]
@@ -252,9 +252,10 @@ def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
     """The cells whose effects a session should have but does not know. `known` are the cells that it knows.
 
     A cell that was undone, or that a reset followed, has no effects any more. A cell whose process died has no effects.
+    What a cell did before it stopped to ask a person is taken back before it runs again.
     """
     found: list[CellRan] = []
-    undone: set[str] = set()
+    undone = {cell_id for steps in turns for cell_id in stopped_runs(steps)}
     for step in _all(turns):
         if isinstance(step, Forgot) and step.done:
             found = []

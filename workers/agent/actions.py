@@ -28,7 +28,8 @@ class RunCell:
     """Run this code in the thread's session → `CellRan`. A bash command runs only after a person approved it.
 
     Deciding on the same steps again gives the same id. `user` and `author` are the person who wrote the code, "" when
-    the model did. `plan_step` is the number of the plan's step that it does, 0 for none that was named.
+    the model did. `plan_step` is the number of the plan's step that it does, 0 for none that was named. `instead_of` is
+    the id of the run that stopped to ask a person: what it did is taken back first, or it would be done twice.
     """
 
     call_id: str
@@ -39,6 +40,7 @@ class RunCell:
     user: str = ""
     author: str = ""
     plan_step: int = 0
+    instead_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.steps import CONFIRM_CALL, CellRan, Corrected, Decided, Forgot, Moved, Questioned, Step, Undone
+from core.steps import CONFIRM_CALL, CellRan, Corrected, Decided, Forgot, Moved, Questioned, Replied, Step, Undone
 
 
 def needs_a_yes(cell: CellRan) -> bool:
@@ -16,35 +16,35 @@ def needs_a_yes(cell: CellRan) -> bool:
     return cell.ended_by == "question"
 
 
-def runs_again(steps: Sequence[Step]) -> frozenset[str]:
-    """The calls of a reply whose cell is to run once more without the model: it ended because a person was asked about
-    a statement, and they said yes since.
+def runs_again(steps: Sequence[Step]) -> dict[str, str]:
+    """The calls of a reply whose cell is to run once more without the model, each with the id of the run that stopped:
+    a person was asked about its statement, and they said yes since.
 
-    A cell that called a tool before it ended is left to the model, because a tool is not called twice by itself. So is
-    one whose variables are not what they were.
+    A cell that called a tool before it stopped is left to the model, because a tool is not called twice by itself. So
+    is one after which somebody ran own code, took a cell back, or moved the session with a loss.
     """
-    again: set[str] = set()
-    stopped, is_allowed = "", False
+    again: dict[str, str] = {}
+    stopped: CellRan | None = None
+    is_allowed = False
     for step in steps:
         if isinstance(step, Questioned) and step.call_id.startswith(CONFIRM_CALL):
             is_allowed = False
         elif isinstance(step, Decided) and step.call_id.startswith(CONFIRM_CALL):
             is_allowed = step.outcome == "run"
-            if is_allowed and stopped:
-                again.add(stopped)
-            stopped = ""
+            again |= {stopped.call_id: stopped.cell_id} if is_allowed and stopped else {}
+            stopped = None
         elif isinstance(step, CellRan) and not step.is_own:
-            again.discard(step.call_id)
-            stopped = step.call_id if _may_run_again(step) else ""
-            if is_allowed and stopped:  # somebody said yes before the cell had ended
-                again.add(stopped)
+            again.pop(step.call_id, None)
+            stopped = step if _may_run_again(step) else None
+            # Somebody may have said yes before the cell had ended.
+            again |= {step.call_id: step.cell_id} if is_allowed and stopped else {}
             is_allowed = False
-        elif isinstance(step, Undone | Forgot) or (isinstance(step, Moved) and not step.is_whole):
-            again.clear()
-            stopped, is_allowed = "", False
         elif isinstance(step, Corrected):
-            again.discard(step.call_id or "")
-    return frozenset(again)
+            again.pop(step.call_id or "", None)
+        elif isinstance(step, CellRan | Undone | Forgot) or (isinstance(step, Moved) and not step.is_whole):
+            again.clear()
+            stopped, is_allowed = None, False
+    return again
 
 
 def _may_run_again(cell: CellRan) -> bool:
@@ -52,11 +52,36 @@ def _may_run_again(cell: CellRan) -> bool:
     return is_asked and not cell.tool_calls and not cell.left_out
 
 
+def asking_cell(steps: Sequence[Step], call_id: str) -> CellRan | None:
+    """The cell that had people asked the last question of this id: it ended behind the question."""
+    asked = (
+        n for n in range(len(steps) - 1, -1, -1) if isinstance(step := steps[n], Questioned) and step.call_id == call_id
+    )
+    place = next(asked, len(steps))
+    return next((step for step in steps[place:] if isinstance(step, CellRan) and not step.is_own), None)
+
+
 def last_runs(steps: Sequence[Step]) -> list[CellRan]:
     """The cells among these steps, without those that stopped to ask and that ran again for the same call."""
-    last = {step.call_id: step.cell_id for step in steps if isinstance(step, CellRan)}
-    ran = (step for step in steps if isinstance(step, CellRan))
-    return [cell for cell in ran if not needs_a_yes(cell) or last[cell.call_id] == cell.cell_id]
+    gone = _ran_again(steps)
+    return [step for step in steps if isinstance(step, CellRan) and step.cell_id not in gone]
+
+
+def stopped_runs(steps: Sequence[Step]) -> set[str]:
+    """The ids of the cells that stopped to ask and that ran again for the same call, or are to run again."""
+    return {*_ran_again(steps), *runs_again(steps).values()}
+
+
+def _ran_again(steps: Sequence[Step]) -> set[str]:
+    gone: set[str] = set()
+    asked: dict[str, str] = {}
+    for step in steps:
+        if isinstance(step, Replied):  # a later reply may give its calls the same ids
+            asked.clear()
+        elif isinstance(step, CellRan):
+            gone |= {asked.pop(step.call_id)} if step.call_id in asked else set()
+            asked |= {step.call_id: step.cell_id} if needs_a_yes(step) else {}
+    return gone
 
 
 def approved_cells(steps: Sequence[Step]) -> list[CellRan]:

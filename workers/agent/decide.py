@@ -79,7 +79,7 @@ from workers.agent.actions import (
     RunCell,
     Wait,
 )
-from workers.agent.allowed_cells import is_let_run, last_runs, needs_a_yes, runs_again
+from workers.agent.allowed_cells import asking_cell, is_let_run, last_runs, needs_a_yes, runs_again
 from workers.agent.cell_functions import cell_function
 from workers.agent.code.risks import Touched, touched
 from workers.agent.common_actions import ask_approval, correct
@@ -132,7 +132,7 @@ def _next(turn: Turn) -> Action:
     if episode is not None:
         intents = read_reply(episode.reply, episode.number).intents
         done = {step.call_id for step in episode.steps if isinstance(step, CellRan | Corrected | Questioned)}
-        done -= runs_again(episode.steps)
+        done -= runs_again(episode.steps).keys()
         for intent in intents:
             if intent.call_id not in done:
                 return _follow(turn, episode, intent, alone=_is_alone(turn, intent, intents))
@@ -165,7 +165,8 @@ def _expired(turn: Turn) -> GiveUp | None:
     approval = next((each for each in asked if each), None)
     title = approval.title if approval else ""
     if approval and approval.what == "statement":  # its own title names the source or the tool, not the step
-        title = next((step.title for step in reversed(turn.steps) if isinstance(step, CellRan)), "")
+        cell = asking_cell(turn.steps, last.call_id)
+        title = cell.title if cell else ""
     title = title or say("progress_cell", turn.language)
     return GiveUp(APPROVAL_EXPIRED, say(APPROVAL_EXPIRED, turn.language, title=title), "user")
 
@@ -248,7 +249,8 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     if isinstance(intent, RunBash):
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
     else:
-        cell = RunCell(intent.call_id, cell_id, intent.title, intent.code, plan_step=intent.step)
+        stopped = runs_again(episode.steps).get(intent.call_id, "")
+        cell = RunCell(intent.call_id, cell_id, intent.title, intent.code, plan_step=intent.step, instead_of=stopped)
     if user := episode.reply.user:
         title = say("spoken_cell", turn.language, author=sanitize_name(episode.reply.author), title=cell.title)
         cell = replace(cell, title=title, user=user, author=episode.reply.author)

@@ -15,7 +15,6 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from core.steps import (
-    CONFIRM_CALL,
     Asked,
     CellRan,
     Checked,
@@ -108,16 +107,11 @@ def compactions(turn: Turn) -> int:
 def tried_cells(turn: Turn) -> list[CellRan]:
     """The model's cells since the last change of approach, without those that only waited for a person's yes."""
     cells: list[CellRan] = []
-    asks = False
     for step in turn.steps:
         if isinstance(step, Corrected) and step.reason == CHANGE_OF_APPROACH:
             cells.clear()
-        elif isinstance(step, Questioned) and step.call_id.startswith(CONFIRM_CALL):
-            asks = True  # the cell that asked ends behind this step, and comes again when a person allows it
-        elif isinstance(step, CellRan) and step.status != "undone" and not step.is_own:
-            if not asks:
-                cells.append(step)
-            asks = False
+        elif isinstance(step, CellRan) and step.status != "undone" and not step.is_own and not needs_a_yes(step):
+            cells.append(step)
     return cells
 
 

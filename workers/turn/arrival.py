@@ -112,7 +112,7 @@ def _asks_for_a_cell(steps: Sequence[Step]) -> bool:
         return False
     answered = {step.call_id for step in found[-1].steps if isinstance(step, CellRan | Corrected)}
     asked = read_reply(found[-1].reply, found[-1].number).intents
-    return any(intent.call_id not in answered - runs_again(found[-1].steps) for intent in asked)
+    return any(intent.call_id not in answered - runs_again(found[-1].steps).keys() for intent in asked)
 
 
 def lacks_cells(begun: Iterable[str], turns: Sequence[Sequence[Step]]) -> bool:

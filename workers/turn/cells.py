@@ -13,6 +13,7 @@ from core.slack.text import escape
 from core.steps import CellRan, FunctionUsed, Questioned, Step
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile
+from executor.client import RequestError
 from executor.values import Artifact, CellResult, Notice
 from workers.agent.about_steps import cells, metrics_otherwise
 from workers.agent.actions import RunCell
@@ -32,6 +33,11 @@ from workers.turn.stop_check import stopped_by
 from workers.turn.team_memory import functions_for
 
 log = get_logger(__name__)
+
+NOT_TAKEN_BACK = (
+    "A person allowed this, but what the cell did before it stopped to ask could not be taken back, so it did not run "
+    "again by itself. See what is there, then send what is left of the cell, the statement or call unchanged."
+)
 
 
 def run_cell(turn: OpenTurn, action: RunCell) -> None:
@@ -126,6 +132,17 @@ def _without_running(turn: OpenTurn, action: RunCell) -> CellResult | None:
     return None
 
 
+def _is_taken_back(turn: OpenTurn, action: RunCell) -> bool:
+    """Whether nothing is left of the run that stopped to ask. A worker may have died after this: then the cell itself
+    has begun, and its result is asked for again."""
+    sessions = turn.context.sessions
+    try:
+        is_undone = sessions.undo(turn.thread_id, action.instead_of)
+    except RequestError:  # a cell runs: it is this one
+        return True
+    return is_undone or action.cell_id in sessions.export_session(turn.thread_id).cells
+
+
 def _run(
     turn: OpenTurn,
     action: RunCell,
@@ -136,6 +153,8 @@ def _run(
     thread_id, context = turn.thread_id, turn.context
     if ready_session(turn) or not turn.wrote_just_now():
         context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
+    if action.instead_of and not _is_taken_back(turn, action):
+        return not_run(action.cell_id, NOT_TAKEN_BACK, "NotTakenBack")
     context.transfer.begin_cell(turn.lease, action.cell_id)
     if requests is not None:
         requests.begin()

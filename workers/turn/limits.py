@@ -37,6 +37,7 @@ def refused_import(settings: Settings, code: str) -> str:
     )
 
 
-def not_run(cell_id: str, why: str) -> CellResult:
-    """The result of a cell that the team's list of modules keeps from running."""
-    return CellResult(cell_id, "error", error=CellError("ImportPolicy", why, f"ImportPolicy: {why}"), files_read=())
+def not_run(cell_id: str, why: str, name: str = "ImportPolicy") -> CellResult:
+    """The result of a cell that did not run. `name` is that of its error; else the team's list of modules keeps it
+    from running."""
+    return CellResult(cell_id, "error", error=CellError(name, why, f"{name}: {why}"), files_read=())

@@ -43,7 +43,7 @@ from core.steps import (
 )
 from workers.agent import stages
 from workers.agent.actions import Message
-from workers.agent.allowed_cells import last_runs, needs_a_yes
+from workers.agent.allowed_cells import asking_cell, last_runs, needs_a_yes
 from workers.agent.code.source import assigned_names
 from workers.agent.hints import error_line
 from workers.agent.pictures import picture_message, shown_charts
@@ -632,9 +632,10 @@ def _after_decision(turn: Turn, decided: Decided, before: Sequence[Step], since:
     """What a decision says beside its call: whether a statement may run, or the stage of this turn that comes now; ""
     for any other. `before` and `since` are the other steps of its reply."""
     if decided.call_id.startswith(CONFIRM_CALL):
-        asked = next((step for step in reversed(before) if isinstance(step, CellRan)), None)
-        again = (step for step in since if isinstance(step, CellRan) and asked and step.call_id == asked.call_id)
-        ran = next(again, None) if decided.outcome == "run" else None
+        place = max((n for n, step in enumerate(before) if isinstance(step, Questioned)), default=len(before))
+        asked = asking_cell((*before[place:], *since), decided.call_id)
+        of_call = (step for step in since if isinstance(step, CellRan) and asked and step.call_id == asked.call_id)
+        ran = next((step for step in of_call if step is not asked), None) if decided.outcome == "run" else None
         outcome = decided.outcome if ran is None else "asks" if needs_a_yes(ran) else "ran"
         title = one_line(asked.title, 120) if asked else ""
         return turn.prompts.render("confirmed", outcome=outcome, title=title, made=bool(asked and asked.tool_calls))

@@ -6,17 +6,19 @@ import pytest
 
 from core.steps import (
     CONFIRM_CALL,
+    OWN_CALL,
     Approval,
     CellRan,
     Corrected,
     Decided,
     Moved,
     Questioned,
+    Replied,
     Step,
     ToolRan,
     Undone,
 )
-from workers.agent.allowed_cells import last_runs, runs_again
+from workers.agent.allowed_cells import asking_cell, last_runs, runs_again
 
 QUESTION = Questioned(
     call_id=f"{CONFIRM_CALL}1",
@@ -61,6 +63,7 @@ CALLED = ToolRan(server="crm", tool="close", arguments="{}", asked="a" * 64, num
         ((QUESTION, stopped(), YES, Moved(node="b", came=True, lost=("df",))), set()),
         ((QUESTION, stopped(), Undone(cell_id="t/c0", title="Load", user="U1", author="Ana", ts="9.0"), YES), set()),
         ((stopped(), YES), {"a"}),
+        ((QUESTION, stopped(), cell(2, f"{OWN_CALL}8.0"), YES), set()),
     ],
     ids=[
         "a yes",
@@ -81,17 +84,30 @@ CALLED = ToolRan(server="crm", tool="close", arguments="{}", asked="a" * 64, num
         "variables did not come along",
         "somebody took a cell back meanwhile",
         "the question is not among these steps",
+        "somebody ran own code meanwhile",
     ],
 )
 def test_a_cell_runs_again_only_after_a_yes_to_the_statement_that_stopped_it(
     steps: tuple[Step, ...], again: set[str]
 ) -> None:
-    assert runs_again(steps) == again
+    assert runs_again(steps).keys() == again
 
 
 def test_a_cell_that_stopped_to_ask_gives_way_to_the_run_that_followed() -> None:
     first, second, other = stopped(1), cell(2), stopped(3, "b")
     assert last_runs((QUESTION, first, YES, second, QUESTION, other)) == [second, other]
+
+
+def test_a_stopped_cell_stays_beside_a_later_reply_that_gives_its_call_the_same_id() -> None:
+    first, later = stopped(1), cell(2)
+    assert last_runs((QUESTION, first, NO, Replied(purpose="act"), later)) == [first, later]
+
+
+@pytest.mark.parametrize("steps", [(QUESTION, stopped(), YES, cell(2)), (QUESTION, YES, stopped(), cell(2))])
+def test_a_question_is_about_the_cell_that_ended_behind_it(steps: tuple[Step, ...]) -> None:
+    own = cell(9, f"{OWN_CALL}8.0")
+    assert asking_cell((cell(0, "z"), *steps, own), QUESTION.call_id) == stopped()
+    assert asking_cell((cell(0, "z"), QUESTION, own), QUESTION.call_id) is None
 
 
 def test_a_cell_that_failed_stays_beside_a_later_one_of_the_same_call() -> None:

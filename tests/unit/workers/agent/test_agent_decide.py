@@ -26,6 +26,7 @@ from agent_kit import (
 from core.steps import (
     APPROVAL_EXPIRED,
     CONFIRM_CALL,
+    OWN_CALL,
     Approval,
     Asked,
     Briefed,
@@ -732,7 +733,8 @@ def test_a_cell_that_stopped_for_its_statement_but_that_nobody_let_run_is_asked_
 
 def test_a_statement_that_nobody_decided_on_in_time_is_told_by_the_title_of_its_cell() -> None:
     late = SEND_IT.model_copy(update={"outcome": "expired"})
-    action = decide(turn(asked(), BRIEFED, run("df = 1"), stopped_for_its_statement(), STATEMENT, late))
+    own = cell("x = 1", f"{OWN_CALL}8.0", 2, title="Code of Ben: x = 1")
+    action = decide(turn(asked(), BRIEFED, run("df = 1"), STATEMENT, stopped_for_its_statement(), own, late))
     assert isinstance(action, GiveUp)
     assert "whether the step “Step” may run" in action.text
 

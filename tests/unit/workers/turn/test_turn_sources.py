@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import sources_world
-from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, cell, finish, question
+from turn_world import ANA, BEN, CHANNEL, Death, Killed, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.blobs import Blobs
 from core.clean_room import CleanRoom
@@ -623,6 +623,47 @@ def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: A
     assert "needs a person's yes" not in told(world)
     requests = [request.purpose for request in world.model.requests]  # type: ignore[attr-defined]
     assert requests.count("act") == 2, "the model is asked again once the rows are there"
+
+
+ADDS = cell("total += 5\nprint(total, query('select count(*) as n from orders').n[0])")
+
+
+def test_what_a_cell_did_before_it_stopped_to_ask_is_not_done_twice(asked: Asked) -> None:
+    world = asked(cell("total = 5"), ADDS, more=STRICT)
+    answers(world, RUN)
+    assert ran(world)[-1]["stdout"] == "10 4\n"
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_it_is_not_done_twice_either_where_a_worker_dies(asked: Asked, at: int) -> None:
+    world = asked(cell("total = 5"), ADDS, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    world.decide(key, "run", user=ANA)
+    world.settle(key, death=Death(at))
+    last = ran(world)[-1]  # a cell whose worker dies while it runs is ended
+    assert (last["status"], last["stdout"]) in (("ok", "10 4\n"), ("killed", ""))
+    assert world.statuses(key) == ["done"]
+
+
+def test_a_cell_that_cannot_be_taken_back_does_not_run_again_by_itself(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(cell("total = 5"), ADDS, more=STRICT)
+    monkeypatch.setattr(type(world.sessions_at("here")), "undo", lambda *_: False)
+    answers(world, RUN)
+    assert ran(world)[-1]["error_name"] == "NotTakenBack"
+    assert "send what is left of the cell" in told(world)
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+
+
+def test_own_code_before_the_yes_leaves_the_cell_to_the_model(asked: Asked) -> None:
+    world = asked(cell("total = 5"), ADDS, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    world.say("run ```total = 100```", thread=key, user=ANA)
+    world.settle(key)
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world) if "/c" in step["cell_id"]] == ["", ""]
+    assert "Run the same cell again, unchanged" in told(world)
 
 
 def test_the_other_cells_of_a_reply_run_after_the_one_that_waited(asked: Asked) -> None:
