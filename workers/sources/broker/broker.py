@@ -140,20 +140,25 @@ class Broker:
             job.had_kept_connection = connection.was_kept
             job.uses(connection)
             try:
-                try:
-                    return self._answer(pool.source, connection, request, limits, grows)
-                except Refused:
-                    if not connection.forget():
-                        raise
-                    answer = self._answer(pool.source, connection, request, limits, grows)  # a table may be new
+                return self._looked_at_anew(pool.source, connection, request, limits, grows)
+            except StatementFailed as error:
+                if error.unknown:  # a column may have another name now
                     self._knowledge(pool.source).doubt()
-                    return answer
-                except StatementFailed as error:
-                    if error.unknown:  # a column may have another name now
-                        self._knowledge(pool.source).doubt()
-                    raise
+                raise
             finally:
                 job.uses(None)
+
+    def _looked_at_anew(
+        self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows
+    ) -> Answer:
+        try:
+            return self._answer(source, connection, request, limits, grows)
+        except Refused:
+            if not connection.forget():
+                raise
+            answer = self._answer(source, connection, request, limits, grows)  # a table may be new
+            self._knowledge(source).doubt()
+            return answer
 
     def _answer(self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows) -> Answer:
         if request.only == "explain":
@@ -236,7 +241,8 @@ def _sampled(column: ColumnInfo, kind: Kind) -> exp.Expr:
 
 def _explained(source: Source, driver: Driver, ask: Ask, limits: Limits) -> Answer:
     statement = checked(source, driver, ask.sql, ask.params)
-    is_checked = source.settings.ask_above_rows or (source.settings.strict and source.kind in _CHECKED_BEFORE_A_YES)
+    given = source.settings
+    is_checked = source.kind in _CHECKED_BEFORE_A_YES if given.strict else given.ask_above_rows
     with hinted(driver, statement):
         expected = driver.expected_rows(statement.sql, limits) if is_checked else None
     return Answered(value=[str(table) for table in statement.tables], sql=statement.sql, expected=expected), None

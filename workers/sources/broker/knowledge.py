@@ -102,12 +102,12 @@ class Knowledge:
             return before
         try:
             if self._known is None or self._is_outdated(self._known):
-                self._is_doubted = False
                 dictionary = Dictionary() if self._folder is None else read_folder(self._folder)
                 if dictionary.faults:
                     log.warning("dictionary_faults", source=self._source.name, count=len(dictionary.faults))
                 schema = Schema(catalogue_of(self._source, driver), dictionary)
                 self._known = _Known(schema, dictionary.metrics, time.monotonic())
+                self._is_doubted = False
             return self._known
         finally:
             self._building.release()
