@@ -20,7 +20,7 @@ from workers.agent.provenance.derivations.workbench import Workbench
 from workers.agent.provenance.formulas.checking import Fault, bind, shows
 from workers.agent.provenance.formulas.syntax import Operand
 from workers.agent.provenance.formulas.tokens import Token, find_tokens
-from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.language.numerals import Day, day_at_the_end
 from workers.agent.provenance.language.words import CURRENCIES, SAME_UNIT, TOTAL, says
 from workers.agent.provenance.nearest import MOST_NEAR, nearest, shown
 from workers.agent.provenance.outputs.facts import Fact, Facts, Label, Place, is_total
@@ -667,6 +667,10 @@ def _settle_unsourced(claim: Claim, found: Sequence[Candidate], work: _Work) -> 
         return
     if work.scene.name_around(claim) is not None:
         _note(claim, work, "left")
+        return
+    day = day_at_the_end(work.scene.reading.text, claim.start)
+    if day is not None and (place := work.facts.known_day(day)) is not None:
+        _note(claim, work, "sourced", (place,))
         return
     reasons = [each.against for each in found if each.against]
     order: tuple[Reason, ...] = ("row", "sign", "unit", "earlier")

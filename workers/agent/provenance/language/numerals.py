@@ -108,16 +108,19 @@ _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 _YEAR = r"(?:19|20)\d\d"
 _SENTENCE_ENDS = rf"\. (?:January|February|March|May|June|July|October|December|Oct|Dec)\b(?!,? {_YEAR})"
 """English puts no mark behind a day: “Q2 had 18. March was unusually high” are two sentences."""
+_DAY_IN_YEAR = r"([0-3]?\d)\.\s?(0?[1-9]|1[0-2])\."
+_BEFORE_DAY = r"(?:(?<=\b[Aa]b )|(?<=\b[Dd]e[mnr] )|(?<=\b[Bb]is ))"
+"""Words that stand before numbers, too: at the end of a sentence, 12.5. is a number behind them."""
 _DATES = (
     ("ymd", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
     ("dmy", re.compile(rf"(?<![A-Za-z0-9_,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?![A-Za-z0-9_])")),
     (
         "dm",  # without a word such as "am" before it, 28.10. may be a number at the end of a sentence
         re.compile(
-            r"(?:(?<=\b[Aa][mb] )|(?<=\b[Dd]e[mnr] )|(?<=\b[Bb]is )|(?<=\b[VvZz][ou]m ))"
-            r"([0-3]?\d)\.\s?(0?[1-9]|1[0-2])\.(?!\s?\d)(?![A-Za-z_])"
+            rf"(?:(?<=\b[Aa]m )|(?<=\b[VvZz][ou]m )|(?<=\d\. [Bb]is )){_DAY_IN_YEAR}(?!\s?\d)(?![A-Za-z_])"
         ),
     ),
+    ("dm", re.compile(rf"{_BEFORE_DAY}{_DAY_IN_YEAR}(?=[,;:]| +[a-zäöü])")),
     ("slash", re.compile(rf"(?<![A-Za-z0-9_.,/])(\d{{1,2}})/(\d{{1,2}})/({_YEAR})(?![A-Za-z0-9_])")),
     ("zh", re.compile(rf"({_YEAR})\s?年\s?(\d{{1,2}})\s?月(?:\s?(\d{{1,2}})\s?[日号])?")),
     ("zhq", re.compile(rf"(?:({_YEAR})\s?年)?\s?第?([一二三四1-4])\s?季度")),
@@ -312,6 +315,15 @@ def scan_days(text: str) -> list[Numeral]:
         if m[0][0].isupper() or m[0] in _IN_SMALL
     ]
     return sorted(found, key=lambda one: one.start)
+
+
+def day_at_the_end(text: str, start: int) -> Day | None:
+    """The German date without a year that a number at the end of a sentence may be: "bis 28.10."."""
+    match = _DAY_AT_THE_END.match(text, start)
+    return _day("dm", list(match.groups())) if match else None
+
+
+_DAY_AT_THE_END = re.compile(_BEFORE_DAY + _DAY_IN_YEAR)
 
 
 def _dates(text: str, *, day_first: bool = False) -> tuple[list[Numeral], str]:

@@ -385,3 +385,20 @@ def test_the_year_that_a_figure_is_the_same_as_is_not_its_own(report: str) -> No
 )
 def test_a_german_date_may_leave_its_year_out(report: str, found: dict[str, str]) -> None:
     assert states(report, "Letztes Datum: 2025-10-28\nErster Beleg: 2024-01-02\n") == found
+
+
+@pytest.mark.parametrize(
+    ("report", "output"),
+    [
+        ("Die Werte reichen von 0.5 bis 1.2. Der Rest fehlt.", "min 0.5\nmax 1.2\n"),
+        ("Der Wert stieg bis 12.5. Danach fiel er.", "max: 12.5\n"),
+        ("Der Mittelwert liegt bei dem 1.2. Das ist wenig.", "mean: 1.2\n"),
+        ("Der Wert stieg bis 12.5.", "max: 12.5\n"),
+        ("Der Wert stieg bis 12.5.\n\nDanach fiel er.", "Er reicht bis 12.5.\n"),
+        ("Die Belege reichen bis 28.10. Danach fehlen sie.", "Letztes Datum: 2025-10-28\n"),
+        ("Vom 2.1. bis 28.10. Danach fehlen Belege.", "2025-01-02\n2025-10-28\n"),
+    ],
+)
+def test_a_decimal_at_the_end_of_a_german_sentence_is_no_date(report: str, output: str) -> None:
+    assert "unsourced" not in states(report, output).values()
+    assert "unsourced" in states(report, "Stand: 2025-03-04, 77.3\n").values()
