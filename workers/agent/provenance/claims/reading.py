@@ -91,7 +91,8 @@ _SENTENCE = re.compile(
 """A sentence may begin with the name of a table, such as orders_archive, with any word behind a long number, or with a
 number behind a word that is too long for an abbreviation."""
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z])\.$"
+    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min|"
+    r"(?i:aprox|circa|insges|durchschn|zuzgl|abzgl|einschl|ausschl|monatl|jährl))|\b[A-Z])\.$"
 )
 _ORDINAL = re.compile(r"(?<![\d.,])\b\d{1,2}\.$")
 """Where commas stand before decimals, "2. Platz" goes on. In English "Tier 2." ends a sentence."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from provenance_kit import first, shown, states, traced
 
+from workers.agent.provenance.claims.reading import read_report
 from workers.agent.provenance.outputs import printed
 
 TABLE = "department  staff  rate\nSales          40  0.274\nSupport        26  0.265\nFinance        14  0.066\n"
@@ -457,3 +458,20 @@ SHARES = (
 )
 def test_a_name_behind_the_bracket_of_each_figure_is_its_own(words: str, figures: tuple[str, ...], state: str) -> None:
     assert list(states(words.format(*figures), SHARES).values()) == [state] * 4
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "North tuvo aprox. 4120 pedidos y South aprox. 3050.",
+        "North (insges. 4120) und South (insges. 3050) liegen vorn.",
+        "North hatte zuzgl. 4120, South durchschn. 3050.",
+        "North ha circa. 4120 ordini, South circa. 3050.",
+        "North hat abzgl. 4120, South ausschl. 3050.",
+        "North hat einschl. 4120, South monatl. 3050.",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(report: str) -> None:
+    assert len({claim.span for claim in read_report(report).claims}) == 1
+    found = traced(report, "region  orders\nNorth     4120\nSouth     3050\n")
+    assert [one.state for one in found.figures] == ["sourced", "sourced"]
