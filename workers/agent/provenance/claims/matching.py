@@ -1,5 +1,6 @@
 """Whether a fact can be what a claim says: by value, unit, sign and label."""
 
+# ruff: noqa: SIM905 - a list of words reads best as one line
 from __future__ import annotations
 
 import math
@@ -10,7 +11,7 @@ from typing import Literal, NamedTuple
 from workers.agent.provenance.claims.binding import Scene
 from workers.agent.provenance.claims.reading import Claim
 from workers.agent.provenance.claims.statistic_words import is_of_another_statistic
-from workers.agent.provenance.language.numerals import Day
+from workers.agent.provenance.language.numerals import Day, month_of
 from workers.agent.provenance.language.words import (
     ABOUT,
     BACK,
@@ -21,6 +22,7 @@ from workers.agent.provenance.language.words import (
     LEVEL_BEFORE,
     MAGNITUDE,
     NEARLY,
+    NEGATION,
     OF_LESS,
     OVER,
     PERCENT_WORDS,
@@ -31,6 +33,8 @@ from workers.agent.provenance.language.words import (
     has_word,
     key_of,
     says,
+    stem,
+    tokens,
 )
 from workers.agent.provenance.outputs.facts import Fact, Facts, Label
 
@@ -393,7 +397,7 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
     way = 0 if is_level(claim, scene) else direction(claim, scene)
     if positive:
         changes = has_word(tuple(fact.words), CHANGE_WORDS) and fact.words.isdisjoint(_PARTS)
-        told_down = way < 0 and not _is_magnitude(fact)
+        told_down = way < 0 and not _is_magnitude(fact) and not _is_in_doubt(claim, scene)
         return not (told_down and (_falls(claim, fact, scene) or (changes and claim.numeral.unit in ("%", "pp"))))
     if claim.in_table and _IN_BRACKETS.fullmatch(scene.reading.text, *claim.clause):
         return True
@@ -415,28 +419,61 @@ def _falls(claim: Claim, fact: Fact, scene: Scene) -> bool:
     plus, or is a change by its name. A fall of what is bad may be a rise of the fact: "losses fell by 1,559". Beside a
     plan a variance may count either way."""
     rises = fact.plus or has_word(tuple(fact.words), _RISES)
-    if not rises or not fact.words.isdisjoint(_PARTS) or not _fell_by(claim, scene):
+    if not rises or not fact.words.isdisjoint(_PARTS) or not _fell_by(claim, fact, scene):
         return False
     text = scene.reading.text[slice(*claim.span)]
     return not (_PLAN.search(text) or _PLAN.search(fact.place.about) or OF_LESS.search(text))
 
 
-def _fell_by(claim: Claim, scene: Scene) -> bool:
+def _is_in_doubt(claim: Claim, scene: Scene) -> bool:
+    """Whether the words around a figure deny its fall, or may say that something came back: "gewann 8 zurück"."""
+    if NEGATION.search(scene.bare, *claim.clause):
+        return True
+    return _BACKWARDS.search(scene.bare, *claim.clause) is not None and not _WENT.search(scene.bare, *claim.clause)
+
+
+_BACKWARDS = re.compile(r"\bzurück\b", re.IGNORECASE)
+_WENT = re.compile(r"\b(?:geh\w*|ging\w*|gegangen|f[aä]ll\w*|fiel\w*|gefallen|s[ai]nk\w*|gesunken)\b", re.IGNORECASE)
+"""German verbs that mean a fall with "zurück"."""
+
+
+def _fell_by(claim: Claim, fact: Fact, scene: Scene) -> bool:
     """Whether a figure is the size of a fall: "fell by 8", "fell in May by 8", "um 8 zurück", "8減少". "Recovered by 8
-    after the fall" is none."""
+    after the fall" is none, nor is "fell and recovered by 8"."""
     text, (start, end) = scene.bare, claim.clause
     if (word := _NEXT_WORD.match(text, claim.end)) and FALL.match(text, word.start(1)):
         return True
     for match in FALL.finditer(text, start, end):
         if match.start() < claim.start < match.end():
             return True
-        if match.end() <= claim.start and _BY_SO_MUCH.fullmatch(text, match.end(), claim.start):
-            return _AFTER.search(text, start, match.start()) is None
+        size = _BY_SO_MUCH.fullmatch(text, match.end(), claim.start) if match.end() <= claim.start else None
+        if size is not None:
+            return _AFTER.search(text, start, match.start()) is None and _has_no_verb(size["gap"] or "", fact)
     return False
 
 
+def _has_no_verb(gap: str, fact: Fact) -> bool:
+    """Whether all words between a fall and its size are known to be no verbs. A word with a capital is a name."""
+    return all(
+        word in _NO_VERBS or word in fact.words or word.endswith(_ADVERBS) or gap[start].isupper() or month_of(word)
+        for start, _, word in tokens(gap)
+    )
+
+
+_ADVERBS = ("ly", "ment", "mente")
+_NO_VERBS = frozenset(
+    map(
+        stem,
+        "in the a an its of from to on at during since this that last same again month quarter year week day by over "
+        "im in der die das dem den des vom zum am seit auch noch wieder nur stark leicht deutlich "
+        "du de la le les l d en un une au ce cette mois trimestre année el los las del al mes año este esta se "
+        "sich".split(),
+    )
+)
+
+
 _BY_SO_MUCH = re.compile(
-    r"(?:[^\d,;:.()，；：（）]{0,30}[\s\u2060](?:by|of|um|von|de|en)(?:[\s\u2060]+un)?|"
+    r"(?:(?P<gap>[^\d,;:.()，；：（）]{0,30})[\s\u2060](?:by|of|um|von|de|en)(?:[\s\u2060]+un)?|"
     r"(?:[\s\u2060]+(?:just|only|about|around|nearly|almost|some|nur|rund|etwa|fast|knapp|environ|presque|unos|casi|un))+|"
     r"[了约近]{1,2})?[\s\u2060]*(?:d['’])?[*_$€£¥~≈\s\u2060]*"
 )

@@ -123,6 +123,12 @@ RISE = re.compile(
     re.IGNORECASE,
 )
 """Words that say that something became more, not that it is more than something else."""
+NEGATION = re.compile(
+    r"\b(?:not|no|non|never|without|none|neither|hardly|barely|kaum|apenas|nicht|kein\w*|nie|ohne|nein|"
+    r"pas|jamais|sans|ne|aucune?|ningun\w*|nunca|sin)\b|n['’]t\b|\bn['’]|[不未没無无非否]|ない|ませ",
+    re.IGNORECASE,
+)
+"""Words that say that something is not so."""
 OF_LESS = re.compile(
     r"\b(?:loss(?:es)?|deficits?|costs?|debts?|gaps?|shortfall|backlog|delays?|verlust\w*|defizit\w*|kosten|schulden|"
     r"lücke|rückstand|pertes?|déficits?|coûts?|dettes?|écart|retards?|pérdidas?|costes?|costos?|deudas?|brecha|"

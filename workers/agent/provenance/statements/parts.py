@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from workers.agent.provenance.claims.binding import Scene
 from workers.agent.provenance.claims.reading import Claim
 from workers.agent.provenance.language.numerals import Day
-from workers.agent.provenance.language.words import OTHER_ROWS, Key, stem, tokens, words_in
+from workers.agent.provenance.language.words import NEGATION, OTHER_ROWS, Key, stem, tokens, words_in
 from workers.agent.provenance.outputs.facts import Fact, Facts, is_statistic
 from workers.agent.provenance.ranks.clauses import blank, unknown_words
 from workers.agent.provenance.ranks.words import CJK_FUNCTION, RESTRICTS
@@ -22,10 +22,7 @@ from workers.agent.provenance.statements.people import CJK_PEOPLE, PEOPLE
 _NO = frozenset((word,) for word in ("false", "no", "n", "nein", "non", "否", "无"))
 _YES = frozenset((word,) for word in ("true", "yes", "y", "ja", "oui", "sí", "si", "是", "有"))
 _NEGATION = re.compile(
-    r"\b(?:not|no|non|never|without|none|false|neither|hardly|barely|kaum|apenas|un\w+ed|nicht|kein\w*|nie|ohne|nein|falsch|"
-    r"pas|jamais|sans|ne|aucune?|faux|ningun\w*|nunca|sin|falso)\b|n['’]t\b|\bn['’]|\b(?:are|is|were|was|be) left\b|"
-    r"[不未没無无非否]|ない|ませ",
-    re.IGNORECASE,
+    rf"{NEGATION.pattern}|\b(?:false|un\w+ed|falsch|faux|falso)\b|\b(?:are|is|were|was|be) left\b", re.IGNORECASE
 )
 _OF = re.compile(
     r"\b(?:of|among|von|unter|der|des|de|parmi|entre)[\s\u2060]+(?:the |our |den |los |las |les )?$", re.IGNORECASE

@@ -81,6 +81,55 @@ def test_a_rise_of_something_else_may_be_told_as_a_fall(report: str, output: str
 @pytest.mark.parametrize(
     "report",
     [
+        "Revenue did not fall by 1,559, it rose by it.",
+        "Revenue didn't fall by 1,559.",
+        "Revenue is no longer down 1,559.",
+        "Der Umsatz ist nicht um 1.559 gefallen, sondern gestiegen.",
+        "收入没有减少1,559，而是增加。",
+        "Le chiffre d'affaires n'a pas baissé de 1 559.",
+        "Los ingresos no bajaron 1.559.",
+        "売上は1,559減少していない。",
+    ],
+)
+def test_a_fall_that_a_sentence_denies_is_none(report: str) -> None:
+    assert first(report, RISEN).state == "sourced"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Der Umsatz gewann 1.559 zurück.",
+        "Der Umsatz holte 1.559 zurück.",
+        "Les ventes ont reculé puis rebondi de 1 559.",
+        "Falling refunds lifted revenue by 1,559.",
+        "Revenue fell before recovering by 1,559.",
+    ],
+)
+def test_another_verb_beside_a_fall_leaves_its_size_in_doubt(report: str) -> None:
+    assert first(report, RISEN).state == "sourced"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Der Umsatz ging im Mai um 1.559 zurück.",
+        "Der Umsatz fiel um 1.559 zurück.",
+        "Revenue fell sharply in May by 1,559.",
+    ],
+)
+def test_a_fall_may_have_a_month_or_an_adverb_before_its_size(report: str) -> None:
+    assert first(report, RISEN).reason == "sign"
+
+
+def test_a_percentage_that_is_won_back_or_no_fall_is_a_rise() -> None:
+    assert first("Der Umsatz holte 15,1 % zurück.", "change: 15.1 %").state == "sourced"
+    assert first("Revenue did not fall by 15.1 %.", "change: 15.1 %").state == "sourced"
+    assert first("Revenue fell by 15.1 %.", "change: 15.1 %").reason == "sign"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
         "After a decline in orders revenue rose by 21.8 %.",
         "Revenue increased 21.8 % on fewer orders.",
         "May brought an increase of 21.8 % on fewer orders.",
