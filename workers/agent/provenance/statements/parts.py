@@ -24,6 +24,11 @@ _YES = frozenset((word,) for word in ("true", "yes", "y", "ja", "oui", "sí", "s
 _NEGATION = re.compile(
     rf"{NEGATION.pattern}|\b(?:false|un\w+ed|falsch|faux|falso)\b|\b(?:are|is|were|was|be) left\b", re.IGNORECASE
 )
+_LEFT = ("left",)
+_HAVE = re.compile(
+    r"\b(?:have|has|had|having|got|there|with|keeps?|kept|only|just|merely|still)\b|['’]ve\b", re.IGNORECASE
+)
+_LEFT_OVER = re.compile(r"\bleft[\s\u2060]+over\b", re.IGNORECASE)
 _OF = re.compile(
     r"\b(?:of|among|von|unter|der|des|de|parmi|entre)[\s\u2060]+(?:the |our |den |los |las |les )?$", re.IGNORECASE
 )
@@ -52,6 +57,8 @@ def is_of_the_other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fac
     if _NEGATION.search(sentence) or RESTRICTS.search(sentence) or OTHER_ROWS.search(sentence):
         return None
     for other, name in (*_opposite(fact), *_rest(claim, fact, scene, facts)):
+        if name == _LEFT and (_HAVE.search(text, claim.span[0], claim.start) or _LEFT_OVER.search(sentence)):
+            continue  # "we have 18 of the 30 left": they stayed
         if other.value != fact.value and not scene.tells(claim, other) and _stands_behind(claim, name, scene):
             return other
     return None

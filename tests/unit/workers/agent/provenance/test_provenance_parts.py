@@ -85,3 +85,22 @@ def test_a_table_of_truths_that_came_as_data_is_read_too() -> None:
 @pytest.mark.parametrize("report", ["12 of the 30 customers left.", "12 der 30 Kunden sind gegangen."])
 def test_the_whole_behind_a_part_is_the_sum_of_its_table_whichever_part_is_told(report: str) -> None:
     assert {one.text: one.how for one in traced(report, counted("churned")).figures}["30"] == "sum"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "We have 18 of the 30 customers left.",
+        "We had 18 customers left.",
+        "There are 18 of the 30 customers left.",
+        "With 18 of the 30 customers left, the plan goes on.",
+        "Only 18 of the 30 customers left.",
+        "18 of the 30 customers left over.",
+    ],
+)
+def test_left_may_mean_that_they_stayed(report: str) -> None:
+    assert traced(report, LINE).unsourced == ()
+
+
+def test_who_has_left_did_not_stay() -> None:
+    assert [one.text for one in traced("18 of the 30 customers have left.", LINE).unsourced] == ["18"]
