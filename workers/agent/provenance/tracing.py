@@ -521,8 +521,14 @@ def _check_parts(work: _Work) -> None:
     for claim in work.scene.reading.claims:
         fact = one.fact if (one := work.backed.get(id(claim))) is not None else None
         other = is_of_the_other(claim, fact, work.scene, work.facts) if fact is not None else None
-        if fact is not None and other is not None:
+        if fact is not None and other is not None and not _is_sum_of_others(claim, fact, work):
             _note(claim, work, "unsourced", reason="row", near=(shown(fact), shown(other)))
+
+
+def _is_sum_of_others(claim: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether a figure is also the sum of values other than this fact."""
+    one = derive(claim, _others(claim, work), work.scene, work.facts)
+    return one is not None and one.how == "sum" and fact not in one.facts
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:

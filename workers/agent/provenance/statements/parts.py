@@ -59,9 +59,22 @@ def is_of_the_other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fac
     for other, name in (*_opposite(fact), *_rest(claim, fact, scene, facts)):
         if name == _LEFT and (_HAVE.search(text, claim.span[0], claim.start) or _LEFT_OVER.search(sentence)):
             continue  # "we have 18 of the 30 left": they stayed
+        if _says_more(claim, (fact, other), scene, facts):
+            continue
         if other.value != fact.value and not scene.tells(claim, other) and _stands_behind(claim, name, scene):
             return other
     return None
+
+
+def _says_more(claim: Claim, parts: tuple[Fact, Fact], scene: Scene, facts: Facts) -> bool:
+    """Whether a sentence names other rows than those of the two parts, or has a figure that is not the whole. Then its
+    figure may be a sum of other values: "across plans A and B 18 customers churned"."""
+    whole = sum(each.scaled for each in parts)
+    figures = [one.numeral for one in scene.figures(claim) if one is not claim]
+    if any(all(value * one.scale != whole for value, _ in one.readings) for one in figures):
+        return True
+    own = {label for each in (*parts, *_beside(parts[0], facts)) for _, label in each.keys}
+    return any(scene.is_of_rows(each) and each.label not in own for each in scene.within(*claim.span))
 
 
 def _opposite(fact: Fact) -> Iterator[tuple[Fact, Key]]:

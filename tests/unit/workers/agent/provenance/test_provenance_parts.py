@@ -104,3 +104,28 @@ def test_left_may_mean_that_they_stayed(report: str) -> None:
 
 def test_who_has_left_did_not_stay() -> None:
     assert [one.text for one in traced("18 of the 30 customers have left.", LINE).unsourced] == ["18"]
+
+
+PLANS = f"{counted('churned')}plan  churned\nA          10\nB           8\n"
+MONTHS = f"{counted('churned')}month    churned\n2025-04       10\n2025-05        8\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "output"),
+    [
+        ("10 + 8 = 18 customers churned.", PLANS),
+        ("Across plans A and B 18 customers churned.", PLANS),
+        ("In plans A and B together 18 customers churned.", PLANS),
+        ("From April to May, 18 customers churned.", MONTHS),
+        ("In April and May 2025 18 customers churned.", MONTHS),
+        ("18 customers churned, 10 of them in plan A.", PLANS),
+    ],
+)
+def test_a_part_that_may_be_another_sum_says_nothing(report: str, output: str) -> None:
+    assert "18" not in [one.text for one in traced(report, output).unsourced]
+
+
+def test_a_part_is_still_found_beside_a_table_of_others() -> None:
+    assert traced("18 of the 30 customers churned.", PLANS).unsourced == (), "10 + 8"
+    others = PLANS.replace("   8", "   9")
+    assert [one.text for one in traced("18 of the 30 customers churned.", others).unsourced] == ["18"]
