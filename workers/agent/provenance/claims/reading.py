@@ -286,7 +286,7 @@ def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
         elif match.start() >= one.end:
             clause[1] = match.start()
             break
-    counted = one.bare or (_is_span_of_time(one) and one.text[:2].strip().isdigit())
+    counted = one.bare or (_is_span_of_time(one) and text[one.start : one.digits_end].isdigit())
     small = one.kind == "number" and bool(counted) and one.readings[0] in _SMALL
     return Claim(one, span, (clause[0], clause[1]), small=small)
 

@@ -202,6 +202,19 @@ def heading_of(span: tuple[int, int], scene: Scene) -> tuple[int, int] | None:
     return next((each for each in reversed(scene.reading.headings) if each[1] <= span[0]), None)
 
 
+def intro_of(text: str, line: int, furthest: int = LONGEST) -> int:
+    """Where the line begins that introduces this line or its list, such as "By region:". Without one, this line's
+    start. It is no further away than so many characters."""
+    end = line - 1
+    while end > 0 and line - end < furthest:
+        start = text.rfind("\n", 0, end) + 1
+        own = text[start:end].strip()
+        if own and not own.startswith(("-", "*", "•", "+")) and not own[:1].isdigit():
+            return line if own.startswith(("#", "|")) or own.endswith((".", "!", "?", "。", "！", "？", ")")) else start
+        end = start - 1
+    return line
+
+
 def unknown_words(
     text: str,
     piece: tuple[int, int],

@@ -25,6 +25,7 @@ from workers.agent.provenance.ranks.clauses import (
     blank,
     clauses,
     heading_of,
+    intro_of,
     is_cjk,
     ranks_within,
     unknown_words,
@@ -213,7 +214,7 @@ def is_narrowed(row: Row, clause: Clause, scene: Scene) -> bool:
     span, text = clause.claim.span, clause.text
     line = text.rfind("\n", 0, span[0]) + 1
     if not text[line : span[0]].strip(MARKS):
-        above = _intro(text, line)
+        above = intro_of(text, line)
         if unknown_words(
             CJK_INTRO.sub(blank, text[above:line]), (0, line - above), (), row.words | _row_words(row.fact) | INTRO
         ):
@@ -230,19 +231,6 @@ def is_narrowed(row: Row, clause: Clause, scene: Scene) -> bool:
         elif mention.label not in labels and scene.is_of_rows(mention):
             return True
     return False
-
-
-def _intro(text: str, line: int) -> int:
-    """Where the line begins that introduces this line or its list, such as "By region:". Without one, this line's
-    start."""
-    end = line - 1
-    while end > 0 and line - end < LONGEST:
-        start = text.rfind("\n", 0, end) + 1
-        own = text[start:end].strip()
-        if own and not own.startswith(("-", "*", "•", "+")) and not own[:1].isdigit():
-            return line if own.startswith(("#", "|")) or own.endswith((".", "!", "?", "。", "！", "？", ")")) else start
-        end = start - 1
-    return line
 
 
 # --- the measure

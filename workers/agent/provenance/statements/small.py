@@ -7,7 +7,7 @@ another value there, and this one in another row of the same column. In doubt no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from workers.agent.provenance.claims.binding import Scene
 from workers.agent.provenance.claims.matching import Candidate
@@ -15,9 +15,9 @@ from workers.agent.provenance.claims.mentions import chosen
 from workers.agent.provenance.claims.naming import Mention
 from workers.agent.provenance.claims.reading import Claim
 from workers.agent.provenance.language.words import CHANGE, DOWN, RATIO, UP, Key, says, tokens
-from workers.agent.provenance.outputs.facts import Fact, is_statistic, is_total
-from workers.agent.provenance.ranks.clauses import unknown_words
-from workers.agent.provenance.ranks.words import CJK_FUNCTION, RESTRICTS
+from workers.agent.provenance.outputs.facts import Fact, Label, is_statistic, is_total
+from workers.agent.provenance.ranks.clauses import intro_of, is_cjk, is_restricted_above, unknown_words
+from workers.agent.provenance.ranks.words import CJK_FUNCTION, CJK_INTRO, INTRO, RESTRICTS
 from workers.agent.provenance.statements.people import PEOPLE
 
 _SEVERAL = re.compile(
@@ -49,8 +49,46 @@ def of_another_row(claim: Claim, found: Sequence[Candidate], scene: Scene) -> Fa
         if not fact.given and fact.turn == 0 and _has_another(claim, fact, scene):
             known = frozenset(word for name in fact.grid.names for word in name) if fact.grid else frozenset[str]()
             known |= PEOPLE
-            return None if unknown_words(scene.reading.text, (start, end), taken, known) else fact
+            if unknown_words(scene.reading.text, (start, end), taken, known) or _is_narrowed(claim, fact, known, scene):
+                return None
+            return fact
     return None
+
+
+def _is_narrowed(claim: Claim, fact: Fact, known: frozenset[str], scene: Scene) -> bool:
+    """Whether a heading, an introduction, or a part of the sentence without a figure may say of what the number is:
+    "Large customers:"."""
+    text, own = scene.reading.text, _labels(fact)
+    if is_restricted_above(text, claim.span, scene):
+        return True
+    line = text.rfind("\n", 0, claim.span[0]) + 1
+    for start, end in ((intro_of(text, line, _FURTHEST), line), *_headings(claim, scene)):
+        names = [(each.start, each.end) for each in scene.within(start, end) if each.label in own]
+        names += [match.span() for match in CJK_INTRO.finditer(text, start, end)]
+        if unknown_words(text, (start, end), names, known | INTRO):
+            return True
+    taken = [(each.start, each.end) for each in scene.within(*claim.span)]
+    taken += [one.clause for one in scene.figures(claim) if one.clause != claim.clause]
+    return bool(unknown_words(text, claim.span, [*taken, (claim.start, claim.end)], known))
+
+
+_FURTHEST = 4_000
+"""Characters between a number and the introduction of its list."""
+
+
+def _labels(fact: Fact) -> frozenset[Label]:
+    """The labels of the table of a fact."""
+    return frozenset(label for one in (fact.grid.facts if fact.grid else (fact,)) for _, label in one.keys)
+
+
+def _headings(claim: Claim, scene: Scene) -> Iterator[tuple[int, int]]:
+    """The heading that a sentence stands under, and the higher ones above it."""
+    lowest = 7
+    for start, end in reversed(scene.reading.headings):
+        level = scene.reading.text.count("#", start, end)
+        if end <= claim.span[0] and level < lowest:
+            lowest = level
+            yield start, end
 
 
 def _has_another(claim: Claim, fact: Fact, scene: Scene) -> bool:
@@ -89,13 +127,26 @@ def _counts(claim: Claim, name: Key, scene: Scene) -> bool:
     for said in (each for each in scene.within(*claim.span) if each.label == name):
         if claim.end <= said.start:
             between = _words(text[claim.end : said.start])
+            if _is_of_a_thing(text[claim.end : said.start]):
+                continue  # "9个城市退订"
             if not between or (len(between) == 1 and between[0] in PEOPLE):
                 return True
-        elif not _words(text[claim.end : end]):
+        elif not _words(text[claim.end : end]) and not _is_of_a_thing(text[said.end : end]):
             names = [each[:2] for each in scene.within(said.end, claim.start)]
             if not unknown_words(text, (said.end, claim.start), names):
                 return True
     return False
+
+
+def _is_of_a_thing(text: str) -> bool:
+    """Whether Chinese or Japanese words beside a number may say that it counts other things than people."""
+    return is_cjk(text) and _PLAIN_CJK.fullmatch(text) is None
+
+
+_PLAIN_CJK = re.compile(
+    r"(?:客户|顾客|顧客|用户|达到|大约|一共|共计|合计|でした|です|だった|である|[件个個名位人有了的是为為在于共达约がはのを]|"
+    r"[\s\u2060\d。．.、，,:：!！*])*+"
+)
 
 
 def _words(text: str) -> list[str]:

@@ -67,3 +67,58 @@ def test_a_small_number_that_may_be_something_else_says_nothing(report: str) -> 
 
 def test_a_value_of_another_row_that_is_equal_there_is_fine() -> None:
     assert first("6 cancelled in May.", MONTHS.replace("          5   31", "          6   31")).state == "sourced"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "## Large customers\n\n9 cancelled in May.",
+        "## Large customers\n\nAll is well.\n\n9 cancelled in May.",
+        "Among large customers:\n\n- 9 cancelled in May.",
+        "Large customers:\n9 cancelled in May.",
+        "**Large customers:**\n\n- Some left.\n- 9 cancelled in May.",
+        "Large customers\n- 9 cancelled in May.",
+        "# Large customers\n\n## May\n\n9 cancelled in May.",
+        "For large customers, 9 cancelled in May.",
+        "For large customers, 9 cancelled in May and 6 in April.",
+        "- Large customers:\n  - 9 cancelled in May.",
+    ],
+)
+def test_a_small_number_under_words_that_may_narrow_it_says_nothing(report: str) -> None:
+    assert traced(report, MONTHS).unsourced == ()
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "## Summary\n\n9 cancelled in May.",
+        "## Key findings\n\n- 9 cancelled in May.",
+        "## Cancelled customers by month\n\n9 cancelled in May.",
+        "Key findings:\n\n- 9 cancelled in May.",
+        "March was higher. 9 cancelled in May.",
+        "March was high.\n\n9 cancelled in May.",
+    ],
+)
+def test_words_that_narrow_nothing_may_stand_above_a_small_number(report: str) -> None:
+    assert [one.text for one in traced(report, MONTHS).unsourced] == ["9"]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "5月有9个城市退订。",
+        "5月9家门店有退订。",
+        "5月有6天退订。",
+        "5月有9天退订。",
+        "5月退订的城市有9个。",
+        "5月退订9家门店。",
+        "5月有9个渠道的客户退订。",
+    ],
+)
+def test_a_small_number_of_other_things_in_chinese_says_nothing(report: str) -> None:
+    assert traced(report, CHINESE).unsourced == ()
+
+
+@pytest.mark.parametrize("report", ["5月9人退订。", "5月退订9个。", "5月有9名客户退订。"])
+def test_a_small_number_of_people_in_chinese_is_judged(report: str) -> None:
+    assert [one.text for one in traced(report, CHINESE).unsourced] == ["9"]
