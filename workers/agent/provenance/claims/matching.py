@@ -16,9 +16,11 @@ from workers.agent.provenance.language.words import (
     ABOUT,
     BACK,
     CHANGE_WORDS,
+    CJK_GOOD,
     CURRENCIES,
     DOWN,
     FALL,
+    GOOD,
     LEVEL_BEFORE,
     MAGNITUDE,
     NEARLY,
@@ -35,6 +37,7 @@ from workers.agent.provenance.language.words import (
     says,
     stem,
     tokens,
+    words_in,
 )
 from workers.agent.provenance.outputs.facts import Fact, Facts, Label
 
@@ -422,7 +425,21 @@ def _falls(claim: Claim, fact: Fact, scene: Scene) -> bool:
     if not rises or not fact.words.isdisjoint(_PARTS) or not _fell_by(claim, fact, scene):
         return False
     text = scene.reading.text[slice(*claim.span)]
+    if not _is_subject(text, fact):
+        return False
     return not (_PLAN.search(text) or _PLAN.search(fact.place.about) or OF_LESS.search(text))
+
+
+def _is_subject(text: str, fact: Fact) -> bool:
+    """Whether a sentence may speak of what a fact measures: it says a word of it, the fact is only called a change, or
+    both are of income, which a report may call otherwise."""
+    names = _measure(fact) - CHANGE_WORDS - _NO_VERBS
+    said = words_in(text)
+    if not names or names & said:
+        return True
+    return bool(
+        (names & GOOD or CJK_GOOD.search(fact.place.about)) and (said & GOOD or CJK_GOOD.search(text) is not None)
+    )
 
 
 def _is_in_doubt(claim: Claim, scene: Scene) -> bool:

@@ -130,9 +130,12 @@ NEGATION = re.compile(
 )
 """Words that say that something is not so."""
 OF_LESS = re.compile(
-    r"\b(?:loss(?:es)?|deficits?|costs?|debts?|gaps?|shortfall|backlog|delays?|verlust\w*|defizit\w*|kosten|schulden|"
+    r"\b(?:loss(?:es)?|deficits?|costs?|debts?|expens\w*|spend\w*|liabilit\w+|arrears|times?|durations?|"
+    r"gaps?|shortfall|backlog|delays?|verlust\w*|defizit\w*|kosten|schulden|"
     r"lücke|rückstand|pertes?|déficits?|coûts?|dettes?|écart|retards?|pérdidas?|costes?|costos?|deudas?|brecha|"
-    r"retrasos?)\b|亏损|赤字|成本|债务|缺口|差距|延误|損失|費用|コスト|負債|遅れ",
+    r"retrasos?|ausgaben|aufw[aä]nd\w*|verbindlichkeiten|zahlungsrückstände|\w*(?:dauer|zeit)|dépenses?|durées?|"
+    r"gastos?|duraci[oó]n\w*|tiempos?|arriérés?)\b|支出|费用|负债|欠款|时长|时间|時間|期間|経費|"
+    r"亏损|赤字|成本|债务|缺口|差距|延误|損失|費用|コスト|負債|遅れ",
     re.IGNORECASE,
 )
 """Things whose fall is a gain elsewhere."""
@@ -290,3 +293,14 @@ def has_word(key: Key, known: frozenset[str]) -> bool:
 def half_said(name: Key, words: frozenset[str]) -> bool:
     """Whether at least half of the words of a name are among these."""
     return sum(word in words for word in name) * 2 >= len(name)
+
+
+GOOD = frozenset(
+    map(
+        stem,
+        "revenue sales sale profit margin income orders turnover earnings umsatz gewinn ertrag ventas ingresos "
+        "beneficio ventes bénéfice ca chiffre".split(),
+    )
+)
+"""Measures of which more is better, without a doubt."""
+CJK_GOOD = re.compile(r"销售额|收入|利润|营收|销量|売上|利益")

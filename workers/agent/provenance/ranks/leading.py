@@ -16,7 +16,7 @@ from workers.agent.provenance.claims.matching import bounds, candidates
 from workers.agent.provenance.claims.naming import Mention
 from workers.agent.provenance.claims.reading import Claim
 from workers.agent.provenance.language.numerals import Day
-from workers.agent.provenance.language.words import tokens
+from workers.agent.provenance.language.words import CJK_GOOD, GOOD, tokens
 from workers.agent.provenance.outputs.facts import Fact, Facts, Family, Label, is_total
 from workers.agent.provenance.ranks.clauses import (
     LONGEST,
@@ -38,13 +38,11 @@ from workers.agent.provenance.ranks.words import (
     BEFORE_NAME,
     CJK_BAD,
     CJK_FUNCTION,
-    CJK_GOOD,
     CJK_INTRO,
     COMPARED,
     COPULA,
     CUT,
     FUNCTION,
-    GOOD,
     INTRO,
     KINDS,
     NUMBER_OF,

@@ -153,15 +153,6 @@ CJK_BAD = re.compile(
     r"成本|费用|流失|延误|延迟|错误|退货|投诉|亏损|时长|时间|天数|故障|缺陷|支出|价格|"
     r"費用|損失|遅|返品|苦情|解約|離脱|時間|経費|コスト|価格"
 )
-GOOD = frozenset(
-    map(
-        stem,
-        "revenue sales sale profit margin income orders turnover earnings umsatz gewinn ertrag ventas ingresos "
-        "beneficio ventes bénéfice ca".split(),
-    )
-)
-"""Measures of which more is better, without a doubt."""
-CJK_GOOD = re.compile(r"销售额|收入|利润|营收|销量|売上|利益")
 RANKED = frozenset("rank ranking position place rang platz rango puesto 排名 名次 順位 index id percentile".split())
 """Columns that hold places themselves: the highest is 1."""
 CUT = frozenset("top head first largest biggest highest sample excerpt beste größte auszug erste 前".split())
