@@ -93,20 +93,28 @@ def _without_series(lines: list[str]) -> list[str]:
 
 
 def _without_index_names(lines: list[str]) -> list[str]:
-    """The lines without the one word between a table's heading and its first row: the name of its index."""
+    """The lines without the one word between a table's heading and its first row: the name of its index. A number there
+    is none."""
     return [
         line
         for at, line in enumerate(lines)
-        if " " in line or not (0 < at < len(lines) - 1 and all(map(_is_of_table, (lines[at - 1], lines[at + 1]))))
+        if " " in line
+        or _NUMBER.match(line)
+        or not (0 < at < len(lines) - 1 and all(map(_has_columns, (lines[at - 1], lines[at + 1]))))
     ]
 
 
 def _is_of_table(line: str) -> bool:
-    return len(_GAP.findall(line)) > 1 or line.endswith((":", "："))
+    return _has_columns(line) or line.endswith((":", "："))
+
+
+def _has_columns(line: str) -> bool:
+    return len(_GAP.findall(line)) > 1
 
 
 _TYPE = re.compile(r"^(?:(?:Freq|Name|Length): .*, )?dtype: \w+$")
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
+_NUMBER = re.compile(r"[-+−$€£¥]{0,3}\d")
 _GAP = re.compile(r"\S {2,}(?=\S)")
 _HELP = re.compile(r"^Help on .+\n(?:(?:    .*|\w+\(.*|[ \t]*)(?:\n|\Z))*", re.MULTILINE)
 _WARNING = re.compile(r"^(?:\S*[/\\])?([\w.-]+\.py):\d+: (?=\w+Warning: )")

@@ -53,6 +53,14 @@ def test_the_name_of_a_tables_index_stands_for_nothing() -> None:
     assert spoken_line(f"done\n{table}", "") == "done"
 
 
+def test_a_number_between_a_heading_and_a_table_is_what_people_see() -> None:
+    table = "   a   b   c\n0  1   2   3"
+    assert spoken_line(f"Total:\n42\n{table}", "") == "42"
+    assert spoken_line(f"Total:\nnone\n{table}", "") == "none"
+    assert spoken_line(f"{table}\n1,234.5\n{table}", "") == "1,234.5"
+    assert spoken_line(f"{table}\n-12%\n{table}", "") == "-12%"
+
+
 def test_the_end_of_a_printed_series_stands_for_nothing() -> None:
     series = "Triage\n3    41.4\n4    45.5\nName: Kosten (EUR), dtype: float64"
     assert spoken_line(f"rows read 12\n{series}", "") == "rows read 12"
