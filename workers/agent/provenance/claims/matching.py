@@ -492,7 +492,7 @@ _NO_VERBS = frozenset(
 _BY_SO_MUCH = re.compile(
     r"(?:(?P<gap>[^\d,;:.()，；：（）]{0,30})[\s\u2060](?:by|of|um|von|de|en)(?:[\s\u2060]+un)?|"
     r"(?:[\s\u2060]+(?:just|only|about|around|nearly|almost|some|nur|rund|etwa|fast|knapp|environ|presque|unos|casi|un))+|"
-    r"[了约近]{1,2})?[\s\u2060]*(?:d['’])?[*_$€£¥~≈\s\u2060]*"
+    r"[了约近]{1,2})?[\s\u2060]*+(?:d['’])?[*_$€£¥~≈\s\u2060]*+"
 )
 _AFTER = re.compile(
     r"(?:\b(?:after|despite|since|from|of|nach|trotz|seit|von|après|malgré|depuis|tras|pese a|desde)\b[^,;:]{0,16}|"

@@ -87,7 +87,7 @@ CHANGE_WORDS = frozenset(
     "diff difference delta change changes growth increase gain yoy mom variance abweichung veränderung differenz "
     "wachstum 变化 增长 变 增".split()
 )
-_UP_TO_VERB = r"[\s\u2060*]+[\d.,\u00a0\u202f]*\d[^\d;!?]{0,16}"
+_UP_TO_VERB = r"[\s\u2060*]++[\d.,\u00a0\u202f]*\d[^\d;!?]{0,16}"
 """A figure, its unit, and what stands before the last part of a verb: "nahm um 1.559 EUR ab"."""
 DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
