@@ -39,8 +39,8 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
     if one.state == "unsourced":
         if one.reason == "memory":
             return say("sources_why_memory", language, about=quote(_about(one)))
-        of_words = one.reason in ("rank", "only")
-        return say(f"sources_why_{one.reason}" if of_words else "source_none", language)
+        has_own_words = one.reason in ("rank", "only")
+        return say(f"sources_why_{one.reason}" if has_own_words else "source_none", language)
     places = ("；" if language in UNSPACED else "; ").join(
         place_line(place, cells, language, quote) for place in one.places
     )

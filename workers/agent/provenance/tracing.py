@@ -27,7 +27,7 @@ from workers.agent.provenance.outputs.facts import Fact, Facts, Label, Place, is
 from workers.agent.provenance.outputs.from_memory import says_so
 from workers.agent.provenance.profiles import proves
 from workers.agent.provenance.ranks.leading import misplaced
-from workers.agent.provenance.statements.parts import is_of_the_other
+from workers.agent.provenance.statements.parts import other_part
 from workers.agent.provenance.statements.small import of_another_row
 from workers.agent.provenance.statements.sole import shared
 
@@ -519,9 +519,11 @@ def _check_ranks(work: _Work) -> None:
 def _check_parts(work: _Work) -> None:
     """Take back the figures of sentences that give one part of a whole to the other part."""
     for claim in work.scene.reading.claims:
-        fact = one.fact if (one := work.backed.get(id(claim))) is not None else None
-        other = is_of_the_other(claim, fact, work.scene, work.facts) if fact is not None else None
-        if fact is not None and other is not None and not _is_sum_of_others(claim, fact, work):
+        backed = work.backed.get(id(claim))
+        if backed is None or (fact := backed.fact) is None:
+            continue
+        other = other_part(claim, fact, work.scene, work.facts)
+        if other is not None and not _is_sum_of_others(claim, fact, work):
             _note(claim, work, "unsourced", reason="row", near=(shown(fact), shown(other)))
 
 

@@ -46,7 +46,7 @@ _AT_THE_END = frozenset("た ま す し ち 了".split())
 _INFLECTED = 5
 
 
-def is_of_the_other(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fact | None:
+def other_part(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> Fact | None:
     """The other part, where a sentence has its name behind the value of this fact; else None."""
     text = scene.reading.text
     if claim.in_table or fact.given or fact.turn or claim.numeral.sign or claim.numeral.unit in ("%", "pp"):
