@@ -355,7 +355,8 @@ _LED = re.compile(
 )
 """A word right before a figure, with what may stand between."""
 _COMPARES = re.compile(
-    r"over\w*|above|below|under\w*|more|less|fewer|higher|lower|up|plus|minus|mehr|weniger|über\w*|unter\w*|moins|menos",
+    r"over\w*|above|below|under\w*|more|less|fewer|higher|lower|up|plus|minus|mehr|weniger|über\w*|unter\w*|"
+    r"moins|menos",
     re.IGNORECASE,
 )
 """Words that stand before a bound or a level: "fell over 8 %"."""
@@ -491,7 +492,8 @@ _NO_VERBS = frozenset(
 
 _BY_SO_MUCH = re.compile(
     r"(?:(?P<gap>[^\d,;:.()，；：（）]{0,30})[\s\u2060](?:by|of|um|von|de|en)(?:[\s\u2060]+un)?|"
-    r"(?:[\s\u2060]+(?:just|only|about|around|nearly|almost|some|nur|rund|etwa|fast|knapp|environ|presque|unos|casi|un))+|"
+    r"(?:[\s\u2060]+(?:just|only|about|around|nearly|almost|some|nur|rund|etwa|fast|knapp|environ|presque|unos|"
+    r"casi|un))+|"
     r"[了约近]{1,2})?[\s\u2060]*+(?:d['’])?[*_$€£¥~≈\s\u2060]*+"
 )
 _AFTER = re.compile(

@@ -92,10 +92,12 @@ _UP_TO_VERB = r"[\s\u2060*]++[\d.,\u00a0\u202f]*\d[^\d;!?]{0,16}"
 DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
     r"shr[aiu]nk\w*|sank|reduc\w*|sav(?:e[sd]?|ings?)|spar\w*|erspar\w*|gespart|économi\w*|ahorr\w*|"
-    r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
+    r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|"
+    r"contract\w*|behind|cut|worse\w*|"
     r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
     r"verlor\w*|verlier\w*|verlust\w*|büß\w*|verringer\w*|reduzier\w*|abgenommen|régress\w*|rédui\w*|"
-    r"décr(?:[uû]|o[iî]\w*)|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|pierd\w*|"
+    r"décr(?:[uû]|o[iî]\w*)|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*|baiss\w*|"
+    r"diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|pierd\w*|"
     r"(?<!au )moins|(?<!al )(?<!lo )(?<!o )menos|darunter|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
     r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|"
@@ -106,9 +108,11 @@ DOWN = re.compile(
 FALL = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|shr[aiu]nk\w*|sank|sunk|(?<!broken )(?<!break )down|"
     r"slipp\w*|slid\w*|slump\w*|"
-    r"gesunken|sank\w*|sinkt|sinken|fiel(?:en)?|fällt|gefallen|rückgang|zurück(?:gegangen|geht|ging)?|schrumpf\w*|verringer\w*|reduzier\w*|"
+    r"gesunken|sank\w*|sinkt|sinken|fiel(?:en)?|fällt|gefallen|rückgang|zurück(?:gegangen|geht|ging)?|"
+    r"schrumpf\w*|verringer\w*|reduzier\w*|"
     r"abnahme|abgenommen|baiss\w*|diminu\w*|recul\w*|chut\w*|régress\w*|rédui\w*|décr(?:[uû]|o[iî]\w*)|"
-    r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|decrec\w*)\b|"
+    r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|descend(?:ió|ieron|ido)|desciend\w*|descensos?|retroced\w*|"
+    r"decrec\w*)\b|"
     rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bab\b|"
     r"減少|減った|減り|下がっ|低下|落ち|下落|下降|减少|下滑|降低|下跌|跌了|回落|少了",
     re.IGNORECASE,
@@ -147,7 +151,8 @@ UP = re.compile(
     r"darüber|"
     r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*|"
     r"erhöh\w*|anstieg\w*|vergrößer\w*|crû|grimp\w*|increment(?:ó|aron|ado|os?)|alza)\b|"
-    rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bzu\b|増|上がっ|伸び|涨|多了(?=[\s\d约近])|提升|上昇|高く|より多く|上回|高(?=\d)|"
+    rf"\bn(?:ahm|ahmen|immt|ehmen)[\s\u2060]+um\b{_UP_TO_VERB}\bzu\b|増|上がっ|伸び|涨|多了(?=[\s\d约近])|提升|上昇|高く|より多く|"
+    r"上回|高(?=\d)|"
     r"增长|增加|上升|提高|上涨|高于|多于|升",
     re.IGNORECASE,
 )
@@ -158,7 +163,8 @@ LEVEL_BEFORE = re.compile(
 CHANGE = re.compile(
     r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
     r"longer|shorter|faster|slower|larger|smaller|bigger|cheaper|dearer|länger|kürzer|größer|kleiner|schneller|"
-    r"langsamer|teurer|billiger|günstiger|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"langsamer|teurer|billiger|günstiger|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|"
+    r"gegenüber|ggü|verglichen|"
     r"ahead of|\blieg\w*\b[^;]{0,25}\bvor\b|devant|derrière|delante de|detrás de|领先|落后|"
     r"veränder\w*|unterschied|abstand|spanne|span\b|hinter|écart|différence|par rapport|(?:de )?(?:plus|moins) que|"
     r"diferencia|(?:más|menos) que|frente a|より|比べ|超出|超支|节省|结余|变化|相差|差距|差|相比|同比|环比|比|较",
