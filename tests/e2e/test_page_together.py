@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,21 @@ SHELL = [
 ]
 
 
+STRICT = """
+[sources.shop]
+url_env = "SHOP_URL"
+strict = true
+"""
+TWICE = (
+    "units += 250\n"
+    'frame = query("select region, sum(amount) as total from orders group by region order by total desc")\n'
+    "print(frame)\nprint('units', units)"
+)
+STATEMENT = [
+    call("run_python", code=f"{READ}\nunits = int(sales['units'].sum())", title="Read the file"),
+    call("run_python", code=TWICE, title="Compare the regions"),
+    call("finish", report="**South** sold most: 32 of 500 units in all."),
+]
 WRITE = f"{READ}\n" + 'sales.sort_values("units").to_csv("by_units.csv", index=False)'
 TABLE = [
     call("run_python", code=WRITE, title="Sort and write the table"),
@@ -80,14 +96,22 @@ def snap(page: Page, name: str) -> None:
 
 
 @contextmanager
-def talk(browser: Browser, folder: Path, script: Sequence[object], channel: str, team: str = TEAM) -> Iterator[Page]:
-    """The channel in the browser, with a team's settings and a script behind."""
+def talk(
+    browser: Browser,
+    folder: Path,
+    script: Sequence[object],
+    channel: str,
+    team: str = TEAM,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[Page]:
+    """The channel in the browser, with a team's settings, a script and further variables behind."""
     (folder / "script.json").write_text(json.dumps(script))
     (folder / "sales.csv").write_text(SALES)
     (folder / "threadbook.toml").write_text(team)
     environment = {
         "THREADBOOK_MODEL": f"scripted:{folder}/script.json",
         "THREADBOOK_CONFIG": f"{folder}/threadbook.toml",
+        **(more or {}),
     }
     with (
         running(folder / "home", lambda _: None, environment=environment) as stack,
@@ -180,6 +204,30 @@ def test_a_shell_command_waits_in_the_thread_and_runs_after_a_press(browser: Bro
         press(page, "Run")
         expect(thread.get_by_text("and a header").first).to_be_visible()
         expect(thread.get_by_text("let it run").first).to_be_visible()
+
+
+def test_a_statement_waits_in_the_thread_and_its_cell_runs_again_after_a_press(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The script has each cell once: nobody asks the model between the press and the answer."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as file:
+        file.execute("CREATE TABLE orders (region text, amount int)")
+        file.executemany("INSERT INTO orders VALUES (?, ?)", [("North", 10), ("South", 32)])
+        file.commit()
+    shop = {"SHOP_URL": f"sqlite:///{tmp_path}/shop.db"}
+    with talk(browser, tmp_path, STATEMENT, "C0GENERAL1", STRICT, shop) as page:
+        thread = page.locator("aside.thread")
+        ask(page, "Which region sold most, and how many units are there?", tmp_path / "sales.csv")
+        expect(thread.get_by_text("May this query run").first).to_be_visible()
+        scroll_to(thread.get_by_role("button", name="Run the query", exact=True))
+        snap(page, "statement_waits")
+        press(page, "Run the query")
+        expect(thread.get_by_text("of 500 units in all").first).to_be_visible()
+        expect(thread.get_by_text("Asked for a yes")).to_have_count(0)
+        snap(page, "statement_ran")
+        page.set_viewport_size({"width": 390, "height": 720})
+        page.emulate_media(color_scheme="dark")
+        snap(page, "statement_ran_phone_dark")
 
 
 def test_files_wait_in_the_thread_and_go_after_a_press(browser: Browser, tmp_path: Path) -> None:
