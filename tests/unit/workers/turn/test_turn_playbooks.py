@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -157,7 +158,7 @@ def test_a_draft_is_proved_on_another_file_of_the_thread_too_and_shows_both_resu
     book = read_playbook(draft.text)
     assert book.proof.endswith(proof)
     assert "✓ Reproduced" in book.proof
-    assert "150" not in draft.text, "the page holds no value of the data"
+    assert not re.search(r"\b150\b", draft.text), "the page holds no value of the data"  # an id may have these digits
 
 
 def test_a_stage_that_fails_on_the_second_input_is_named(world: World) -> None:
