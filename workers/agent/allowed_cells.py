@@ -54,10 +54,8 @@ def _may_run_again(cell: CellRan) -> bool:
 
 def asking_cell(steps: Sequence[Step], call_id: str) -> CellRan | None:
     """The cell that had people asked the last question of this id: it ended behind the question."""
-    asked = (
-        n for n in range(len(steps) - 1, -1, -1) if isinstance(step := steps[n], Questioned) and step.call_id == call_id
-    )
-    place = next(asked, len(steps))
+    asked = (n for n, step in enumerate(steps) if isinstance(step, Questioned) and step.call_id == call_id)
+    place = max(asked, default=len(steps))
     return next((step for step in steps[place:] if isinstance(step, CellRan) and not step.is_own), None)
 
 
